@@ -37,6 +37,9 @@ struct Demand {
   std::uint64_t since = 0;              // it waits since then, or since it last got or gave back a lease
   std::optional<Moment> waiting_since;  // as `since`; set by the first decision after that
   bool reported = false;                // as one that can never be met; cleared by a change
+
+  const ResourceSet& asked() const { return wanted.shape.resources; }
+  WorkerKeyId key() const { return wanted.shape.key; }
 };
 
 class DemandQueue {

@@ -8,6 +8,10 @@
 // has room. A blocked worker yields its devices: others may get them, after all devices that nobody yielded. When it
 // resumes it has them again at once, so a device may be shared then, as a CPU would be. An actor never yields.
 //
+// A reservation holds devices as a worker does, and offers them by names of its own: "GPU@a", and "GPU@a.0" for its
+// bundle 0. Each bundle has devices, or shares of them, of its own. Who asks for a bundle gets some of those; who asks
+// for "GPU@a" alone gets some of any bundle.
+//
 // Threading:  confined to the LeaseTable that owns it.
 // Ownership:  values only.
 // Failure:    take() of what does not fit returns nothing; unknown workers are ignored.
@@ -45,6 +49,10 @@ class DeviceTable {
   void yield(ProcessId worker);
   void resume(ProcessId worker);
   void left(ProcessId worker);
+  // Gives out what `owner` holds by the names of a reservation, until they are withdrawn.
+  void offer(ProcessId owner, const ResourceSet& offered);
+  // Takes those names back. Workers keep what they hold of these devices until they have left.
+  void withdraw(const ResourceSet& offered);
 
   // `asked`, and for kinds of which it wants whole devices also what is free on devices that are not wholly free: as much
   // must be free in all before it is sure to fit.
@@ -54,19 +62,29 @@ class DeviceTable {
 
  private:
   struct Device {
+    std::uint32_t index = 0;
     std::int64_t free = ResourceSet::kUnitsPerOne;  // may be below zero
     std::uint32_t yielded = 0;                      // workers that will want it back
   };
+  // So much of the device at a place in the list of that name.
+  struct Share {
+    std::string name;
+    std::size_t place = 0;
+    std::int64_t units = 0;
+  };
   struct Holder {
+    std::vector<Share> shares;
     DeviceSet devices;
-    std::map<std::string, std::int64_t, std::less<>> units;  // on each of the devices of that kind
     bool yielded = false;
     bool actor = false;
   };
 
-  std::optional<DeviceSet> choose(const ResourceSet& asked) const;
+  std::optional<std::vector<Share>> choose(const ResourceSet& asked) const;
+  DeviceSet devices_of(const std::vector<Share>& shares) const;
+  Device& device_of(const Share& share) { return devices_.at(share.name)[share.place]; }
   void change(const Holder& holder, int sign);
 
+  // By the names of resources. Those of a reservation's bundles are parts of devices that its owner holds.
   std::map<std::string, std::vector<Device>, std::less<>> devices_;
   std::map<ProcessId, Holder> holders_;
 };

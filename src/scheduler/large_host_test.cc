@@ -56,7 +56,7 @@ class LargeHost {
     decide();
   }
   std::size_t granted() const { return granted_.size(); }
-  std::uint64_t contradictions() const { return table_.contradictions(); }
+  std::uint64_t contradictions() const { return table_.state().contradictions; }
 
  private:
   static ResourceSet amount(std::uint32_t cpus) {

@@ -83,7 +83,7 @@ TEST(LeaseDevices, WorkerServesOneLeaseAndHasItsDevicesUntilItIsGone) {
   bench.wants(kBob, 0, 1, 1);
   EXPECT_THAT(bench.settle(true), IsEmpty());
   EXPECT_THAT(bench.stopped, ElementsAre(first.worker));
-  EXPECT_NE(bench.table.waiting().at(0).reason.find("devices that are still in use"), std::string::npos);
+  EXPECT_NE(reason_of(bench.table, 0).text.find("devices that are still in use"), std::string::npos);
   bench.table.worker_left(first.worker);
   const GrantLease second = bench.settle().at(0);
   EXPECT_NE(second.worker, first.worker);
@@ -156,18 +156,18 @@ TEST(LeaseKeys, IdleWorkersOfAnUnusedKeyEndAndItIsForgotten) {
   const ProcessId worker = bench.bring_up(kPlain);
   bench.settle();
   EXPECT_THAT(bench.stopped, IsEmpty()) << "kept for the next demand";
-  bench.table.key_unused(kPlain, true);
+  bench.table.supply().key_unused(kPlain, true);
   bench.settle();
   EXPECT_THAT(bench.stopped, ElementsAre(worker));
-  bench.table.forget_key(kPlain);
+  bench.table.supply().forget_key(kPlain);
   EXPECT_TRUE(bench.table.workers().keys().empty());
 }
 
 TEST(LeaseKeys, KeyThatIsUsedAgainKeepsItsWorkers) {
   DeviceBench bench(0);
   bench.bring_up(kPlain);
-  bench.table.key_unused(kPlain, true);
-  bench.table.key_unused(kPlain, false);
+  bench.table.supply().key_unused(kPlain, true);
+  bench.table.supply().key_unused(kPlain, false);
   bench.settle();
   EXPECT_THAT(bench.stopped, IsEmpty());
 }
@@ -175,28 +175,55 @@ TEST(LeaseKeys, KeyThatIsUsedAgainKeepsItsWorkers) {
 TEST(LeaseKeys, KeyIsInUseWhileADemandWaitsAndWhileAWorkerIsLeased) {
   LeaseTable table({.total = cpu(1), .max_workers = 4});
   table.client_joined(kAnn);
-  EXPECT_TRUE(table.keys_in_use().empty());
+  EXPECT_TRUE(table.supply().keys_in_use().empty());
   table.demand_changed(kAnn, {.demand = 0, .count = 1, .shape = {.resources = cpu(1), .key = 7}});
-  EXPECT_THAT(table.keys_in_use(), ElementsAre(7));
+  EXPECT_THAT(table.supply().keys_in_use(), ElementsAre(7));
   ASSERT_THAT(table.take_commands(), ElementsAre(Command(StartWorker{7})));
   table.demand_changed(kAnn, {.demand = 0, .count = 0, .shape = {.resources = cpu(1), .key = 7}});
-  EXPECT_THAT(table.keys_in_use(), ElementsAre(7)) << "a worker of it is on its way";
+  EXPECT_THAT(table.supply().keys_in_use(), ElementsAre(7)) << "a worker of it is on its way";
   table.worker_starting(10, 7);
-  EXPECT_THAT(table.keys_in_use(), ElementsAre(7));
+  EXPECT_THAT(table.supply().keys_in_use(), ElementsAre(7));
   table.worker_ready(10);
-  EXPECT_TRUE(table.keys_in_use().empty()) << "an idle worker is no use";
+  EXPECT_TRUE(table.supply().keys_in_use().empty()) << "an idle worker is no use";
   table.demand_changed(kAnn, {.demand = 0, .count = 1, .shape = {.resources = cpu(1), .key = 7}});
   table.take_commands();
-  EXPECT_THAT(table.keys_in_use(), ElementsAre(7)) << "granted";
+  EXPECT_THAT(table.supply().keys_in_use(), ElementsAre(7)) << "granted";
   table.lease_returned(kAnn, 1);
-  EXPECT_TRUE(table.keys_in_use().empty());
+  EXPECT_TRUE(table.supply().keys_in_use().empty());
 }
 
 TEST(LeaseKeys, KeyWithWorkersIsNotForgotten) {
   DeviceBench bench(0);
   bench.bring_up(kPlain);
-  bench.table.forget_key(kPlain);
+  bench.table.supply().forget_key(kPlain);
   EXPECT_FALSE(bench.table.workers().keys().empty());
+}
+
+TEST(LeaseDevices, WorkOfAReservationIsBoundToItsDevices) {
+  constexpr ProcessId kHome = 50;
+  DeviceBench bench(3);
+  ResourceSet offered;
+  ResourceSet inside;
+  EXPECT_TRUE(offered.set("GPU@a", 2).is_ok());
+  EXPECT_TRUE(inside.set("GPU@a", 1).is_ok());
+  bench.wants(kBob, 0, 1, 1);
+  bench.settle();
+  bench.table.reservations().set_aside(kHome, kAnn, amounts(0, 2), offered);
+  const WorkerKeyId key = key_for(kPlain, inside);
+  EXPECT_EQ(key, device_key(kPlain));
+  bench.table.demand_changed(kAnn, {.demand = 0, .count = 3, .shape = {.resources = inside, .key = key}});
+  const std::vector<GrantLease> grants = bench.settle();
+  ASSERT_EQ(grants.size(), 2u);
+  EXPECT_EQ(grants[0].devices, (DeviceSet{{"GPU", {1}}}));
+  EXPECT_EQ(grants[1].devices, (DeviceSet{{"GPU", {2}}}));
+  bench.table.reservations().put_back(kHome);
+  bench.wants(kBob, 1, 1, 1);
+  EXPECT_THAT(bench.settle(true), IsEmpty()) << "those who held them have not left";
+  for (const GrantLease& grant : grants) bench.table.worker_left(grant.worker);
+  const std::vector<GrantLease> after = bench.settle();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].devices, (DeviceSet{{"GPU", {1}}}));
+  EXPECT_EQ(bench.table.state().contradictions, 0u);
 }
 
 }  // namespace

@@ -32,33 +32,18 @@ void LeaseLedger::end(LeaseId lease) {
   leases_.erase(found);
 }
 
-bool LeaseLedger::block(LeaseId lease) {
+bool LeaseLedger::set_blocked(LeaseId lease, bool blocked) {
   auto found = leases_.find(lease);
-  if (found == leases_.end() || found->second.blocked) return false;
+  if (found == leases_.end() || found->second.blocked == blocked) return false;
   HeldLease& held = found->second;
-  held.blocked = true;
+  held.blocked = blocked;
   if (held.dedicated) return true;
-  ++blocked_;
-  free_.add(held.shape.resources);
+  blocked ? ++blocked_ : --blocked_;
+  blocked ? free_.add(held.shape.resources) : free_.subtract(held.shape.resources);
   if (held.orphaned) return true;
   LeaseGroup& group = groups_[{held.client, held.demand}];
-  --group.running;
-  ++group.blocked;
-  return true;
-}
-
-bool LeaseLedger::unblock(LeaseId lease) {
-  auto found = leases_.find(lease);
-  if (found == leases_.end() || !found->second.blocked) return false;
-  HeldLease& held = found->second;
-  held.blocked = false;
-  if (held.dedicated) return true;
-  --blocked_;
-  free_.subtract(held.shape.resources);
-  if (held.orphaned) return true;
-  LeaseGroup& group = groups_[{held.client, held.demand}];
-  ++group.running;
-  --group.blocked;
+  --(blocked ? group.running : group.blocked);
+  ++(blocked ? group.blocked : group.running);
   return true;
 }
 

@@ -57,8 +57,7 @@ class LeaseLedger {
   LeaseId grant(HeldLease lease);
   void end(LeaseId lease);
   // False when it was so already.
-  bool block(LeaseId lease);
-  bool unblock(LeaseId lease);
+  bool set_blocked(LeaseId lease, bool blocked);
   // The client is gone. Returns its leases.
   std::vector<LeaseId> orphan(ProcessId client);
   void asked_back(GroupName group, std::uint32_t count);

@@ -1,217 +1,186 @@
-// The events of the LeaseTable. Its decisions are in lease_decisions.cc.
 #include "scheduler/lease_table.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "model/reservation.h"
+#include "scheduler/reclaim_policy.h"
+#include "scheduler/wait_reasons.h"
 
 namespace fray::scheduler {
 
-LeaseTable::LeaseTable(Limits limits) : limits_(std::move(limits)), ledger_(limits_.total), devices_(limits_.total) {}
-
-void LeaseTable::client_joined(ProcessId client, ProcessId parent) {
-  if (client == 0 || !clients_.insert(client).second) return contradict();
-  if (parent != 0) ledger_.place_below(client, parent);
-}
+// ---- Events
 
 void LeaseTable::client_left(ProcessId client) {
-  if (clients_.erase(client) == 0) return contradict();
-  changed_ = true;
-  demands_.drop_client(client);
-  for (LeaseId orphan : ledger_.orphan(client)) stop(ledger_.find(orphan)->worker, true);
-  ledger_.forget_tree(client);
-  workers_.doom(client, true);
+  if (state_.clients.erase(client) == 0) return state_.contradict();
+  state_.changed = true;
+  state_.demands.drop_client(client);
+  for (LeaseId orphan : state_.ledger.orphan(client)) state_.stop(state_.ledger.find(orphan)->worker, true);
+  state_.ledger.forget_tree(client);
+  state_.workers.doom(client, true);
 }
 
 void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
-  if (!clients_.contains(client)) return contradict();
-  changed_ = true;
-  if (demand.count > 0) workers_.forgive(demand.shape.key);
-  demands_.change(client, demand);
-  if (demand.count == 0 || ledger_.total().covers(part_of_reservations(demand.shape.resources, true))) return;
-  refuse_unreserved(*demands_.find(client, demand.demand));
+  if (!state_.clients.contains(client)) return state_.contradict();
+  state_.changed = true;
+  if (demand.count > 0) state_.workers.forgive(demand.shape.key);
+  state_.demands.change(client, demand);
+  if (demand.count > 0) reservations_.check(*state_.demands.find(client, demand.demand));
 }
 
 void LeaseTable::tick(Moment now) {
-  now_ = now;
-  workers_.set_time(now);
-  if (next_due_ && now >= *next_due_) changed_ = true;
+  state_.now = now;
+  state_.workers.set_time(now);
+  if (next_due_ && now >= *next_due_) state_.changed = true;
 }
 
-void LeaseTable::memory_is_scarce(bool scarce) {
-  if (std::exchange(memory_is_scarce_, scarce) != scarce) changed_ = true;
-}
-
-void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
-  changed_ = true;
-  prestarts_[key] = std::min(count, cpus());
-  workers_.used(key);
-}
-
-std::set<WorkerKeyId> LeaseTable::keys_in_use() const {
-  std::set<WorkerKeyId> used = workers_.leased_keys();
-  for (const auto& [key, waiting] : demands_.at_once()) used.insert(key);
-  for (const auto& [name, demand] : demands_.in_turn()) {
-    if (!demand->wanted.needs_no_worker) used.insert(demand->wanted.shape.key);
-  }
-  for (const auto& [key, info] : workers_.keys()) {
-    if (info.on_their_way() > 0) used.insert(key);
-  }
-  return used;
-}
-
-void LeaseTable::key_unused(WorkerKeyId key, bool unused) {
-  if (unused == unused_keys_.contains(key)) return;
-  changed_ = true;
-  if (unused) {
-    unused_keys_.insert(key);
-    prestarts_.erase(key);
-  } else {
-    unused_keys_.erase(key);
-  }
-}
-
-void LeaseTable::forget_key(WorkerKeyId key) {
-  unused_keys_.erase(key);
-  prestarts_.erase(key);
-  workers_.forget_key(key);
-}
-
-void LeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
-  changed_ = true;
-  if (!workers_.starting(worker, key)) contradict();
-}
-
-void LeaseTable::worker_ready(ProcessId worker) {
-  changed_ = true;
-  if (!workers_.ready(worker)) contradict();
-}
-
-void LeaseTable::start_failed(WorkerKeyId key) {
-  changed_ = true;
-  if (!workers_.start_failed(key)) contradict();
-}
-
-void LeaseTable::worker_blocked(ProcessId worker) {
-  const Worker* entry = workers_.find(worker);
-  if (entry == nullptr || entry->lease == 0 || !ledger_.block(entry->lease)) return contradict();
-  changed_ = true;
-  if (!entry->dedicated) devices_.yield(worker);
-}
-
-void LeaseTable::worker_unblocked(ProcessId worker) {
-  const Worker* entry = workers_.find(worker);
-  if (entry == nullptr || entry->lease == 0 || !ledger_.unblock(entry->lease)) return contradict();
-  changed_ = true;
-  if (!entry->dedicated) devices_.resume(worker);
+void LeaseTable::set_blocked(ProcessId worker, bool blocked) {
+  const Worker* entry = state_.workers.find(worker);
+  const bool agrees = entry != nullptr && entry->lease != 0 && state_.ledger.set_blocked(entry->lease, blocked);
+  if (!agrees) return state_.contradict();
+  state_.changed = true;
+  if (entry->dedicated) return;
+  blocked ? state_.devices.yield(worker) : state_.devices.resume(worker);
 }
 
 void LeaseTable::worker_retiring(ProcessId worker) {
-  if (workers_.find(worker) == nullptr) return contradict();
-  changed_ = true;
-  workers_.doom(worker, false);
+  if (state_.workers.find(worker) == nullptr) return state_.contradict();
+  state_.changed = true;
+  state_.workers.doom(worker, false);
 }
 
 void LeaseTable::worker_left(ProcessId worker) {
-  const Worker* entry = workers_.find(worker);
-  if (entry == nullptr) return contradict();
-  changed_ = true;
-  if (clients_.contains(worker)) client_left(worker);
-  const HeldLease* held = ledger_.find(entry->lease);
+  const Worker* entry = state_.workers.find(worker);
+  if (entry == nullptr) return state_.contradict();
+  state_.changed = true;
+  if (state_.clients.contains(worker)) client_left(worker);
+  const HeldLease* held = state_.ledger.find(entry->lease);
   if (held != nullptr && !held->orphaned) {
-    commands_.emplace_back(LeaseLost{.lease = held->id, .client = held->client, .worker = worker});
-    lost_.push_back(entry->key);
+    state_.commands.emplace_back(LeaseLost{.lease = held->id, .client = held->client, .worker = worker});
+    supply_.lost(entry->key);
   }
-  ledger_.end(entry->lease);
-  devices_.left(worker);
-  served_.erase(worker);
-  workers_.left(worker);
+  state_.ledger.end(entry->lease);
+  state_.devices.left(worker);
+  state_.served.erase(worker);
+  state_.workers.left(worker);
 }
 
 void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
-  const HeldLease* held = ledger_.find(lease);
-  if (held == nullptr || held->client != client || held->orphaned) return contradict();
+  const HeldLease* held = state_.ledger.find(lease);
+  if (held == nullptr || held->client != client || held->orphaned) return state_.contradict();
   const ProcessId worker = held->worker;
-  if (held->dedicated) return workers_.find(worker)->doomed ? contradict() : stop(worker, false);
-  changed_ = true;
-  demands_.goes_behind(client, held->demand);
-  ledger_.end(lease);
-  if (devices_.of(worker) == nullptr) return workers_.release(worker);
-  // No client gets this worker any more, and none gets its devices before it has ended, except its own tasks: they may
-  // need the devices, and the worker ends only after them.
-  workers_.doom(worker, false);
-  workers_.release(worker);
-  served_.insert(worker);
-  works_as_client(worker) ? devices_.yield(worker) : devices_.resume(worker);
+  if (held->dedicated) return state_.workers.find(worker)->doomed ? state_.contradict() : state_.stop(worker, false);
+  state_.changed = true;
+  state_.demands.goes_behind(client, held->demand);
+  state_.ledger.end(lease);
+  state_.devices.of(worker) == nullptr ? state_.workers.release(worker) : supply_.has_served(worker);
 }
 
 void LeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
-  const HeldLease* held = ledger_.find(lease);
-  if (held == nullptr || held->client != client || held->orphaned) return contradict();
-  changed_ = true;
-  stop(held->worker, true);
+  const HeldLease* held = state_.ledger.find(lease);
+  if (held == nullptr || held->client != client || held->orphaned) return state_.contradict();
+  state_.changed = true;
+  state_.stop(held->worker, true);
 }
 
-void LeaseTable::stop(ProcessId worker, bool kill) {
-  workers_.doom(worker, kill);
-  commands_.emplace_back(StopWorker{.worker = worker, .kill = kill});
-}
-
-void LeaseTable::start(WorkerKeyId key) {
-  workers_.start_asked(key);
-  commands_.emplace_back(StartWorker{.key = key});
-}
-
-std::uint32_t LeaseTable::cpus() const {
-  const std::int64_t units = [this] {
-    auto found = limits_.total.units().find("CPU");
-    return found == limits_.total.units().end() ? 0 : found->second;
-  }();
-  const std::int64_t whole = (units + ResourceSet::kUnitsPerOne - 1) / ResourceSet::kUnitsPerOne;
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(whole, 1, limits_.max_workers));
-}
-
-bool LeaseTable::deadlock_suspected() const {
-  // Idle workers without a place, which were started for actors that have ended, cannot run tasks.
-  const std::uint32_t stuck = ledger_.blocked() + static_cast<std::uint32_t>(served_.size());
-  if (places() > 0 || workers_.living() != stuck + workers_.count(WorkerState::kIdle)) return false;
-  for (const auto& [lease, held] : ledger_.leases()) {
-    if (held.worker == 0) continue;  // a reservation
-    const Worker* worker = workers_.find(held.worker);
-    if (worker == nullptr || worker->dying) return false;  // its place becomes free
-  }
-  const auto& waiting = demands_.in_turn();
-  return std::any_of(waiting.begin(), waiting.end(), [this](const auto& each) { return waits_in_vain(*each.second); });
-}
-
-// A dedicated demand needs no place among the workers.
-bool LeaseTable::waits_in_vain(const Demand& demand) const {
-  return !demand.reported && !demand.wanted.dedicated && ledger_.total().covers(demand.wanted.shape.resources);
-}
-
-std::vector<ProcessId> LeaseTable::unblocked_dedicated() const {
-  std::vector<ProcessId> workers;
-  for (const auto& [lease, held] : ledger_.leases()) {
-    if (held.dedicated && !held.blocked && held.worker != 0) workers.push_back(held.worker);
-  }
-  return workers;
-}
+bool LeaseTable::deadlock_suspected() const { return deadlocked(state_) != nullptr; }
 
 void LeaseTable::deadlock_stood() {
-  if (!deadlock_suspected()) return;
-  Demand* deepest = nullptr;
-  for (Demand* demand : demands_.all()) {
-    if (!waits_in_vain(*demand)) continue;
-    const bool deeper = deepest == nullptr || demand->wanted.shape.depth > deepest->wanted.shape.depth ||
-                        (demand->wanted.shape.depth == deepest->wanted.shape.depth && demand->since < deepest->since);
-    if (deeper) deepest = demand;
+  const Demand* deepest = deadlocked(state_);
+  if (deepest == nullptr) return;
+  state_.refuse(*state_.demands.find(deepest->client, deepest->wanted.demand), StatusCode::kDeadlock,
+                wait_reason(state_, *deepest).text);
+}
+
+// ---- Decisions
+
+// The order of the steps matters:
+// - Resources that jobs lend become free first, for all later steps.
+// - Hopeless demands are refused, and devices of served workers freed, before anything is granted: they must not keep
+//   resources from other demands.
+// - Idle workers are granted before others are started.
+// - Leases are asked back last, for what is still missing.
+std::vector<Command> LeaseTable::take_commands() {
+  if (std::exchange(state_.changed, false)) {
+    state_.demands.note_time(state_.now);
+    jobs_.lend();
+    refuse_given_up();
+    supply_.stop_served();
+    grant_all();
+    const std::optional<Moment> next_stop = supply_.adjust();
+    reclaim();
+    next_due_ = next_gain(state_);
+    if (next_stop && (!next_due_ || *next_stop < *next_due_)) next_due_ = next_stop;
   }
-  deepest->reported = true;
-  commands_.emplace_back(RefuseDemand{.client = deepest->client,
-                                      .demand = deepest->wanted.demand,
-                                      .reason = reason(*deepest).text,
-                                      .code = StatusCode::kDeadlock});
+  return std::exchange(state_.commands, {});
+}
+
+void LeaseTable::refuse_given_up() {
+  if (!state_.workers.any_given_up()) return;
+  for (Demand* demand : state_.demands.all()) {
+    if (demand->reported || !state_.is_hopeless(*demand)) continue;
+    state_.refuse(*demand, StatusCode::kUnavailable, wait_reason(state_, *demand).text);
+  }
+}
+
+void LeaseTable::grant_all() {
+  std::vector<WorkerKeyId> keys;
+  for (const auto& [key, waiting] : state_.demands.at_once()) keys.push_back(key);
+  for (const WorkerKeyId key : keys) {
+    const KeyInfo& info = state_.workers.key(key);
+    const auto& at_once = state_.demands.at_once();
+    for (auto of_key = at_once.find(key); of_key != at_once.end() && !info.idle.empty(); of_key = at_once.find(key)) {
+      grant(*of_key->second.begin()->second, info.idle.back());
+    }
+  }
+  // One lease at a time, because each grant changes the order of service: a tree without leases comes first.
+  while (!state_.demands.in_turn().empty() && grant_first()) {
+  }
+}
+
+// Grants one lease to the first demand that can have it. The demands before it keep what they will need: `available` is
+// lessened by it even where it does not suffice, and may become negative. Otherwise small demands would take each bit
+// that comes free, and a large one would wait forever.
+bool LeaseTable::grant_first() {
+  ResourceSet available = state_.ledger.free();
+  std::int64_t places_left = state_.places();
+  for (const Demand* demand : in_order_of_service(state_)) {
+    const ResourceSet& asked = demand->asked();
+    const bool has_place = demand->wanted.dedicated || places_left > 0;
+    const bool covered = has_place && available.covers(asked) && state_.devices.fits(asked);
+    if (covered && demand->wanted.needs_no_worker) {
+      reservations_.grant(*demand);
+      return true;
+    }
+    const KeyInfo& info = state_.workers.key(demand->key());
+    if (covered && !info.idle.empty()) {
+      grant(*demand, info.idle.back());
+      return true;
+    }
+    if (covered && !demand->wanted.dedicated) --places_left;  // only a worker of its key is missing
+    available.subtract(covered ? asked : kept_while_waiting(asked, available));
+  }
+  return false;
+}
+
+void LeaseTable::grant(const Demand& demand, ProcessId worker) {
+  const ProcessId client = demand.client;
+  const std::uint32_t number = demand.wanted.demand;
+  const bool dedicated = demand.wanted.dedicated;
+  const LeaseId lease = state_.ledger.grant(
+      {.client = client, .demand = number, .worker = worker, .shape = demand.wanted.shape, .dedicated = dedicated});
+  DeviceSet devices = state_.devices.take(worker, demand.asked(), dedicated);
+  state_.workers.lease(worker, lease, dedicated);
+  state_.demands.granted(client, number);
+  state_.commands.emplace_back(
+      GrantLease{.lease = lease, .client = client, .demand = number, .worker = worker, .devices = std::move(devices)});
+}
+
+void LeaseTable::reclaim() {
+  if (state_.demands.empty()) return;
+  for (const ReclaimLeases& request : plan_reclaims(state_)) {
+    state_.ledger.asked_back({request.client, request.demand}, request.count);
+    state_.commands.emplace_back(request);
+  }
 }
 
 }  // namespace fray::scheduler

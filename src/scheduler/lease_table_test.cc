@@ -147,7 +147,7 @@ TEST(LeaseTable, DemandsForNothingAreGrantedUpToTheWorkerLimit) {
   bench.join(kAnn);
   bench.table.demand_changed(kAnn, demand(0, 9, ResourceSet()));
   EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 4u);
-  EXPECT_EQ(bench.table.waiting().at(0).reason, "waits: 4 workers exist, the limit");
+  EXPECT_EQ(reason_of(bench.table, 0).text, "waits: 4 workers exist, the limit");
 }
 
 TEST(LeaseTable, AtTheLimitAnIdleWorkerOfAnotherKeyMakesRoom) {
@@ -217,9 +217,9 @@ TEST(LeaseTable, IdleWorkersBeyondTheCpusAreGrantedAgainAndTheirMinuteBeginsAnew
 
 TEST(LeaseTable, IdleWorkersBeyondTheCpusAreStoppedWhenMemoryIsScarce) {
   IdleWorkers bench;
-  bench.table.memory_is_scarce(true);
+  bench.table.supply().memory_is_scarce(true);
   EXPECT_EQ(only<StopWorker>(bench.settle()).size(), 2u);
-  bench.table.memory_is_scarce(false);
+  bench.table.supply().memory_is_scarce(false);
   EXPECT_TRUE(bench.settle().empty());
 }
 
@@ -333,10 +333,10 @@ TEST(LeaseTable, WaitingRowsTellTheWholeShapeAndSinceWhenTheyWait) {
   bench.table.tick(seconds(7));
   bench.table.demand_changed(kAnn, of_priority(4, demand(3, 2, cpu(2), 1, 9)));
   bench.settle();
-  const std::vector<Waiting> waiting = bench.table.waiting();
+  const std::vector<const Demand*> waiting = bench.table.state().demands.all();
   ASSERT_EQ(waiting.size(), 1u);
-  EXPECT_EQ(waiting[0].shape, of_priority(4, demand(3, 2, cpu(2), 1, 9)).shape);
-  EXPECT_EQ(waiting[0].since, seconds(7));
+  EXPECT_EQ(waiting[0]->wanted.shape, of_priority(4, demand(3, 2, cpu(2), 1, 9)).shape);
+  EXPECT_EQ(waiting[0]->waiting_since, seconds(7));
 }
 
 TEST(LeaseTable, NestedFloodOfOneProgramGivesToAnotherProgramThatHasNothing) {
@@ -388,7 +388,7 @@ TEST(LeaseTable, DeadWorkersLeaseIsReportedAndGivenBackOnceWhetherBlockedOrNot) 
     bench.table.worker_left(100);
     bench.table.lease_returned(kAnn, 1);
     EXPECT_EQ(bench.table.free(), cpu(1));
-    EXPECT_EQ(bench.table.contradictions(), 2u);
+    EXPECT_EQ(bench.table.state().contradictions, 2u);
   }
 }
 
@@ -429,7 +429,7 @@ TEST(LeaseTable, LeavingClientsWorkersAreKilledAndItsResourcesComeWithTheirDeath
   bench.settle();
   bench.table.client_left(kAnn);
   EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{101, true}, StopWorker{100, true}}));
-  EXPECT_TRUE(bench.table.waiting().empty());
+  EXPECT_TRUE(bench.table.state().demands.empty());
   EXPECT_TRUE(bench.table.free().empty());
   bench.table.worker_left(100);
   bench.table.worker_left(101);
@@ -526,7 +526,7 @@ TEST(LeaseTable, DemandOfABrokenKeyKeepsNothingFromOthers) {
 TEST(LeaseTable, PrestartsNoMoreThanTheCpusCouldUse) {
   Bench bench(2);
   bench.join(kAnn);
-  bench.table.prestart(3, 9);
+  bench.table.supply().prestart(3, 9);
   EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{3}, StartWorker{3}}));
 }
 
@@ -535,17 +535,17 @@ TEST(LeaseTable, WaitingSaysWhatIsMissing) {
   bench.join(kAnn);
   bench.table.demand_changed(kAnn, demand(0, 1, cpu(2)));
   bench.take();
-  EXPECT_EQ(bench.table.waiting().at(0).reason, "waits for a worker to start");
+  EXPECT_EQ(reason_of(bench.table, 0).text, "waits for a worker to start");
   bench.bring_up(0);
   bench.take();
   bench.table.demand_changed(kAnn, demand(1, 1, cpu(1)));
   bench.table.demand_changed(kAnn, demand(2, 1, cpu(9)));
   bench.take();
-  EXPECT_EQ(bench.table.waiting().at(0).reason, "waits for CPU 1: the node has CPU 2, of which 0 is free");
-  EXPECT_EQ(bench.table.waiting().at(1).reason, "waits for CPU 9: the node has CPU 2 in all");
-  EXPECT_EQ(bench.table.waiting().at(0).way_on,
+  EXPECT_EQ(reason_of(bench.table, 0).text, "waits for CPU 1: the node has CPU 2, of which 0 is free");
+  EXPECT_EQ(reason_of(bench.table, 1).text, "waits for CPU 9: the node has CPU 2 in all");
+  EXPECT_EQ(reason_of(bench.table, 0).way_on,
             "It starts when running tasks give back enough; nothing needs to be done.");
-  EXPECT_EQ(bench.table.waiting().at(1).way_on,
+  EXPECT_EQ(reason_of(bench.table, 1).way_on,
             "It can never start here: cancel it and ask for less, or start a node with more.");
 }
 
@@ -582,7 +582,7 @@ TEST(LeaseTable, ActorStartsAlthoughAllWorkersAreTaken) {
 TEST(LeaseTable, ActorTakesAnIdleWorkerOfItsKey) {
   Bench bench(1);
   bench.join(kAnn);
-  bench.table.prestart(0, 1);
+  bench.table.supply().prestart(0, 1);
   bench.settle();
   bench.table.client_joined(kHome, kAnn);
   bench.table.demand_changed(kHome, dedicated());
@@ -609,10 +609,10 @@ TEST(LeaseTable, ActorWithResourcesWaitsForThemWithAReasonAndAsksForLeases) {
   bench.table.client_joined(kHome, kAnn);
   bench.table.demand_changed(kHome, dedicated(cpu(1)));
   EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
-  EXPECT_EQ(bench.table.why_waiting(kHome).text, "waits for CPU 1: the node has CPU 2, of which 0 is free");
+  EXPECT_EQ(why_waiting(bench.table.state(), kHome).text, "waits for CPU 1: the node has CPU 2, of which 0 is free");
   bench.table.lease_returned(kAnn, 1);
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kHome);
-  EXPECT_EQ(bench.table.why_waiting(kHome).text, "");
+  EXPECT_EQ(why_waiting(bench.table.state(), kHome).text, "");
 }
 
 TEST(LeaseTable, BlockedActorKeepsItsResources) {
@@ -621,15 +621,15 @@ TEST(LeaseTable, BlockedActorKeepsItsResources) {
   bench.table.client_joined(kHome, kAnn);
   bench.table.demand_changed(kHome, dedicated(cpu(1)));
   bench.settle();
-  EXPECT_EQ(bench.table.unblocked_dedicated(), std::vector<ProcessId>{100});
+  EXPECT_FALSE(bench.table.ledger().find(1)->blocked);
   bench.table.worker_blocked(100);
-  EXPECT_EQ(bench.table.unblocked_dedicated(), std::vector<ProcessId>{});
+  EXPECT_TRUE(bench.table.ledger().find(1)->blocked);
   EXPECT_TRUE(bench.table.free().empty());
   bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
   EXPECT_TRUE(bench.settle().empty());
   bench.table.worker_unblocked(100);
   EXPECT_TRUE(bench.table.free().empty());
-  EXPECT_EQ(bench.table.contradictions(), 0u);
+  EXPECT_EQ(bench.table.state().contradictions, 0u);
 }
 
 TEST(LeaseTable, DemandThatCannotBeMetBesideActorsKeepsNothingFromOthers) {
@@ -641,7 +641,7 @@ TEST(LeaseTable, DemandThatCannotBeMetBesideActorsKeepsNothingFromOthers) {
   bench.table.demand_changed(kAnn, demand(0, 1, cpu(2), 9));
   bench.table.demand_changed(kAnn, demand(1, 1, cpu(1)));
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
-  EXPECT_EQ(bench.table.why_waiting(kAnn).text, "waits for CPU 2: the node has CPU 2, and actors leave 1");
+  EXPECT_EQ(why_waiting(bench.table.state(), kAnn).text, "waits for CPU 2: the node has CPU 2, and actors leave 1");
   bench.table.worker_left(100);
   bench.table.lease_returned(kAnn, 2);
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 0u) << "once the actor has ended";
@@ -786,7 +786,7 @@ TEST(LeaseTable, MessagesOfStrangersChangeNothing) {
   bench.table.lease_returned(kAnn, 1);
   bench.table.start_failed(0);
   EXPECT_TRUE(bench.take().empty());
-  EXPECT_EQ(bench.table.contradictions(), 9u);
+  EXPECT_EQ(bench.table.state().contradictions, 9u);
 }
 
 }  // namespace

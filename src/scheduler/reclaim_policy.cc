@@ -27,9 +27,9 @@ struct Forecast {
 // The priority that waiting demands have gained; see the header.
 class Ageing {
  public:
-  Ageing(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) : now_(now) {
-    highest_ = std::max(highest_, queue.highest_priority().value_or(highest_));
-    for (const auto& [name, group] : ledger.groups()) {
+  explicit Ageing(const LeaseState& state) : now_(state.now) {
+    highest_ = std::max(highest_, state.demands.highest_priority().value_or(highest_));
+    for (const auto& [name, group] : state.ledger.groups()) {
       if (group.running > 0 && !group.dedicated) highest_ = std::max(highest_, group.shape.priority);
     }
   }
@@ -57,8 +57,7 @@ class Ageing {
 
 class Planner {
  public:
-  Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
-          Moment now);
+  explicit Planner(const LeaseState& state);
   void serve(const Demand& demand);
   std::vector<ReclaimLeases> requests() const;
 
@@ -77,20 +76,17 @@ class Planner {
     return found == map.end() ? 0 : found->second;
   }
 
-  const DemandQueue& queue_;
+  const LeaseState& state_;
   const LeaseLedger& ledger_;
-  const DeviceTable& devices_;
   const Ageing clock_;
   std::int32_t priority_ = 0;  // the gained priority of the demand that is being served
   Forecast now_;
 };
 
-Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
-                 Moment now)
-    : queue_(queue), ledger_(ledger), devices_(devices), clock_(queue, ledger, now) {
-  now_.coming = ledger.free();
-  now_.places = places;
-  for (const auto& [name, group] : ledger.groups()) {
+Planner::Planner(const LeaseState& state) : state_(state), ledger_(state.ledger), clock_(state) {
+  now_.coming = ledger_.free();
+  now_.places = state.places();
+  for (const auto& [name, group] : ledger_.groups()) {
     const std::uint32_t asked = std::min(group.asked, group.running);
     const std::int64_t staying = static_cast<std::int64_t>(group.running) - asked;
     for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.shape.resources);
@@ -104,11 +100,11 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const Devi
 
 bool Planner::covered(const Demand& demand) const {
   return (demand.wanted.dedicated || now_.places > 0) &&
-         now_.coming.covers(devices_.with_fragments(demand.wanted.shape.resources));
+         now_.coming.covers(state_.devices.with_fragments(demand.asked()));
 }
 
 void Planner::take(const Demand& demand) {
-  now_.coming.subtract(demand.wanted.shape.resources);
+  now_.coming.subtract(demand.asked());
   if (!demand.wanted.dedicated) --now_.places;
   ++now_.running_of_tree[tree(demand.client)];
   ++now_.running_of_client[demand.client];
@@ -130,12 +126,12 @@ void Planner::serve(const Demand& demand) {
   for (std::uint32_t unit = 0; unit < demand.wanted.count; ++unit) {
     if (unit > 0) priority_ = demand.wanted.shape.priority;  // its first lease resets its wait
     if (!covered(demand) && !gather(demand)) {
-      now_.coming.subtract(kept_while_waiting(demand.wanted.shape.resources, now_.coming));  // as when granting
+      now_.coming.subtract(kept_while_waiting(demand.asked(), now_.coming));  // as when granting
       return;
     }
     // The holders of its devices may keep them for long, and its client runs nothing until then.
-    if (!devices_.fits(demand.wanted.shape.resources)) {
-      now_.coming.subtract(demand.wanted.shape.resources);
+    if (!state_.devices.fits(demand.asked())) {
+      now_.coming.subtract(demand.asked());
       continue;
     }
     take(demand);
@@ -167,7 +163,7 @@ bool Planner::gather(const Demand& demand) {
 
 bool Planner::helps(const Demand& demand, const LeaseGroup& group) const {
   if (!demand.wanted.dedicated && now_.places <= 0) return true;
-  const ResourceSet needed = devices_.with_fragments(demand.wanted.shape.resources);
+  const ResourceSet needed = state_.devices.with_fragments(demand.asked());
   for (const auto& [name, units] : needed.units()) {
     if (now_.coming.amount(name) >= needed.amount(name)) continue;
     if (group.shape.resources.amount(name) > 0) return true;
@@ -186,7 +182,7 @@ bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGr
   if (asked == asker) {
     if (name.second == demand.wanted.demand) return false;
     if (urgent || !yields) return urgent;
-    const bool wants_more = queue_.find(asked, name.second) != nullptr;
+    const bool wants_more = state_.demands.find(asked, name.second) != nullptr;
     const GroupName own{asker, demand.wanted.demand};
     return !wants_more || (count(now_.running_of_group, own) == 0 && depth >= group.shape.depth);
   }
@@ -198,13 +194,13 @@ bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGr
   const std::int64_t ours = count(now_.running_of_client, asker);
   if (ours == 0 && (theirs >= 2 || depth >= group.shape.depth)) return true;
   if (theirs >= ours + 2) return true;
-  return one_tree && !queue_.waits(asked) && depth > group.shape.depth;
+  return one_tree && !state_.demands.waits(asked) && depth > group.shape.depth;
 }
 
 // Whether the client waits for something more urgent than the demand that is being served.
 bool Planner::waits_for_more_urgent(ProcessId client, std::int64_t depth) const {
   const std::pair<std::int64_t, std::int32_t> served{depth, priority_};
-  return queue_.any(client, [&](const Demand& each) {
+  return state_.demands.any(client, [&](const Demand& each) {
     return std::pair<std::int64_t, std::int32_t>(each.wanted.shape.depth, clock_.priority(each)) > served;
   });
 }
@@ -219,8 +215,9 @@ std::vector<ReclaimLeases> Planner::requests() const {
 
 }  // namespace
 
-std::vector<Demand*> in_order_of_service(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
-  const Ageing clock(queue, ledger, now);
+std::vector<Demand*> in_order_of_service(const LeaseState& state) {
+  const LeaseLedger& ledger = state.ledger;
+  const Ageing clock(state);
   const auto by_tree = ledger.running_by_tree();
   const auto rank = [&](const Demand& demand) {
     const ProcessId tree = ledger.tree(demand.client);
@@ -231,8 +228,10 @@ std::vector<Demand*> in_order_of_service(const DemandQueue& queue, const LeaseLe
                       ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
-  for (const auto& [name, demand] : queue.in_turn()) {
-    if (ledger.beside_actors().covers(demand->wanted.shape.resources)) ranked.emplace_back(rank(*demand), demand);
+  for (const auto& [name, demand] : state.demands.in_turn()) {
+    const ResourceSet& asked = demand->asked();
+    if (!ledger.beside_actors().covers(asked) || !state.devices.fits_beside_actors(asked)) continue;
+    if (!state.is_hopeless(*demand)) ranked.emplace_back(rank(*demand), demand);
   }
   std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide
   std::vector<Demand*> ordered;
@@ -240,18 +239,16 @@ std::vector<Demand*> in_order_of_service(const DemandQueue& queue, const LeaseLe
   return ordered;
 }
 
-std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
-                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
-                                         Moment now) {
-  Planner planner(queue, ledger, devices, places, now);
-  for (const Demand* demand : ordered) planner.serve(*demand);
+std::vector<ReclaimLeases> plan_reclaims(const LeaseState& state) {
+  Planner planner(state);
+  for (const Demand* demand : in_order_of_service(state)) planner.serve(*demand);
   return planner.requests();
 }
 
-std::optional<Moment> next_gain(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
-  const Ageing clock(queue, ledger, now);
+std::optional<Moment> next_gain(const LeaseState& state) {
+  const Ageing clock(state);
   std::optional<Moment> next;
-  for (const auto& [name, demand] : queue.in_turn()) {
+  for (const auto& [name, demand] : state.demands.in_turn()) {
     const std::optional<Moment> gain = clock.next_gain(*demand);
     if (gain && (!next || *gain < *next)) next = gain;
   }

@@ -35,24 +35,18 @@
 #include <optional>
 #include <vector>
 
-#include "scheduler/demand_queue.h"
-#include "scheduler/device_table.h"
-#include "scheduler/lease_commands.h"
-#include "scheduler/lease_ledger.h"
+#include "scheduler/lease_state.h"
 
 namespace fray::scheduler {
 
-// The waiting demands, in the order of service. Left out are those that need no order (see above), and those that the
-// node could not cover before an actor ends: they must not keep anything from others for as long as that.
-std::vector<Demand*> in_order_of_service(const DemandQueue& queue, const LeaseLedger& ledger, Moment now);
+// The waiting demands, in the order of service. Left out are those that need no order (see above); those that the node
+// could not cover before an actor ends, and those for whole devices of which actors hold shares: they must not keep
+// anything from others for as long as that; and those whose workers cannot be started.
+std::vector<Demand*> in_order_of_service(const LeaseState& state);
 
-// `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still
-// be started.
-std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
-                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
-                                         Moment now);
+std::vector<ReclaimLeases> plan_reclaims(const LeaseState& state);
 
 // When a waiting demand gains its next step of priority; none when all have what they can.
-std::optional<Moment> next_gain(const DemandQueue& queue, const LeaseLedger& ledger, Moment now);
+std::optional<Moment> next_gain(const LeaseState& state);
 
 }  // namespace fray::scheduler

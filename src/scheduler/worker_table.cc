@@ -58,14 +58,6 @@ void WorkerTable::forget_key(WorkerKeyId key) {
   if (!in_use) keys_.erase(found);
 }
 
-std::set<WorkerKeyId> WorkerTable::leased_keys() const {
-  std::set<WorkerKeyId> keys;
-  for (const auto& [key, info] : keys_) {
-    if (info.leased > 0) keys.insert(key);
-  }
-  return keys;
-}
-
 void WorkerTable::lease(ProcessId worker, LeaseId lease, bool dedicated) {
   Worker* entry = find(worker);
   if (entry == nullptr) return;
@@ -129,9 +121,10 @@ const KeyInfo& WorkerTable::key(WorkerKeyId key) const {
   return found == keys_.end() ? kNothing : found->second;
 }
 
-bool WorkerTable::given_up(WorkerKeyId key) const {
-  auto found = keys_.find(key);
-  return found != keys_.end() && found->second.failures >= kStartAttempts;
+bool WorkerTable::given_up(WorkerKeyId number) const { return key(number).failures >= kStartAttempts; }
+
+bool WorkerTable::is_hopeless(WorkerKeyId number) const {
+  return given_up(number) && key(number).idle.empty() && key(number).on_their_way() == 0;
 }
 
 bool WorkerTable::any_given_up() const {

@@ -14,7 +14,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -75,14 +74,14 @@ class WorkerTable {
   const KeyInfo& key(WorkerKeyId key) const;
   bool given_up(WorkerKeyId key) const;
   bool any_given_up() const;
+  // Given up, and none is left or on its way.
+  bool is_hopeless(WorkerKeyId key) const;
   // Those asked for included, dedicated ones not.
   std::uint32_t living() const;
   std::uint32_t leased() const { return count(WorkerState::kLeased) - dedicated_; }  // dedicated ones not
   std::uint32_t serving(WorkerKeyId key) const;  // of this key, those asked for included, without the doomed
   std::uint32_t count(WorkerState state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::uint32_t asked() const { return asked_; }
-  // Of workers that are leased and not about to end.
-  std::set<WorkerKeyId> leased_keys() const;
   // Keys that have idle workers, the one used last first, at most `count`.
   std::vector<WorkerKeyId> recent_keys(std::size_t count) const;
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/reservation.h"
+
 namespace fray::scheduler {
 
 namespace {
@@ -40,7 +42,9 @@ void AuditedLeaseTable::list_possible(SimulationLog& log) {
     const bool leased = state.starts_with("leased") || state.starts_with("blocked") || state.starts_with("dedicated");
     for (std::string_view event : {"blocked", "unblocked", "retiring", "left"}) log.possible.insert({state, event});
     if (leased) {
-      for (std::string_view event : {"returned", "kill asked", "client left"}) log.possible.insert({state, event});
+      for (std::string_view event : {"returned", "kill asked", "client left", "reservation ended"}) {
+        log.possible.insert({state, event});
+      }
     }
   }
   log.possible.erase({"absent", "left"});       // a death is reported once
@@ -74,6 +78,7 @@ void AuditedLeaseTable::forget_client(ProcessId client) {
     workers_.at(lease.worker).doomed = true;
   }
   std::erase_if(demands_, [client](const auto& each) { return each.first.first == client; });
+  std::erase_if(refused_, [client](const auto& each) { return each.first == client; });
   std::erase_if(to_report_, [client](const auto& each) { return each.second == client; });
   if (auto worker = workers_.find(client); worker != workers_.end()) worker->second.doomed = true;
 }
@@ -81,6 +86,7 @@ void AuditedLeaseTable::forget_client(ProcessId client) {
 void AuditedLeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
   with_actors_ |= demand.dedicated;
   if (clients_.contains(client)) demands_[{client, demand.demand}] = demand;
+  refused_.erase({client, demand.demand});
   table_.demand_changed(client, demand);
 }
 
@@ -173,9 +179,36 @@ void AuditedLeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
   table_.lease_kill_asked(client, lease);
 }
 
+void AuditedLeaseTable::set_aside(ProcessId home, ProcessId parent, const ResourceSet& resources,
+                                  const ResourceSet& offered) {
+  reservations_.try_emplace(home, AuditedReservation{.resources = resources, .offered = offered, .since = now_});
+  table_.reservations().set_aside(home, parent, resources, offered);
+}
+
+void AuditedLeaseTable::put_back(ProcessId home) {
+  if (auto found = reservations_.find(home); found != reservations_.end()) {
+    log_.event("reservation", found->second.reserved ? "ended" : "ended while it waits");
+    reservations_.erase(found);
+    for (const auto& [id, lease] : leases_) {
+      if (!has_ended(lease.resources)) continue;
+      note(lease.worker, "reservation ended");
+      workers_.at(lease.worker).doomed = true;
+    }
+  }
+  table_.reservations().put_back(home);
+}
+
+// Names with the mark are known as long as the reservation lasts that offers them.
+bool AuditedLeaseTable::has_ended(const ResourceSet& asked) const {
+  return std::any_of(asked.units().begin(), asked.units().end(), [this](const auto& each) {
+    const auto offers = [&each](const auto& known) { return known.second.offered.units(each.first) > 0; };
+    return is_of_reservation(each.first) && std::none_of(reservations_.begin(), reservations_.end(), offers);
+  });
+}
+
 void AuditedLeaseTable::memory_is_scarce(bool scarce) {
   memory_is_scarce_ = scarce;
-  table_.memory_is_scarce(scarce);
+  table_.supply().memory_is_scarce(scarce);
 }
 
 void AuditedLeaseTable::tick(Moment now) {
@@ -192,9 +225,11 @@ std::vector<Command> AuditedLeaseTable::take_commands() {
     if (demand.count > 0) waits_.try_emplace(name, Wait{.since = now_});
   }
   std::vector<Command> commands = table_.take_commands();
+  note_reserved();
   for (const Command& command : commands) {
     std::visit([this](const auto& each) { check(each); }, command);
   }
+  check_ended_reservations();
   if (!to_report_.empty())
     violate(fmt::format("lease {} was lost and its client was not told", to_report_.begin()->first));
   if (!to_stop_.empty()) violate("the worker of an ended actor is not told to end");
@@ -204,6 +239,32 @@ std::vector<Command> AuditedLeaseTable::take_commands() {
     violate(fmt::format("free is {}, the books say {}", table_.free().to_string(), expected_free().to_string()));
   }
   return commands;
+}
+
+void AuditedLeaseTable::note_reserved() {
+  for (auto& [home, reservation] : reservations_) {
+    if (table_.reservations().is_reserved(home) == reservation.reserved) continue;
+    if (reservation.reserved) violate("a reservation has lost what it had");
+    if (!expected_free().covers(reservation.resources)) {
+      violate(fmt::format("reserved {}, free is {}", reservation.resources.to_string(), expected_free().to_string()));
+    }
+    log_.event("reservation", "reserved");
+    reservation.reserved = true;
+  }
+}
+
+void AuditedLeaseTable::check_ended_reservations() const {
+  for (const auto& [name, demand] : demands_) {
+    const bool waits = demand.count > 0 && !refused_.contains(name);
+    if (waits && has_ended(demand.shape.resources)) {
+      violate(fmt::format("client {} waits for {}, which has ended", name.first, demand.shape.resources.to_string()));
+    }
+  }
+  for (const auto& [id, lease] : leases_) {
+    if (has_ended(lease.resources) && !workers_.at(lease.worker).killed) {
+      violate(fmt::format("worker {} goes on with {}, which has ended", lease.worker, lease.resources.to_string()));
+    }
+  }
 }
 
 std::uint32_t AuditedLeaseTable::dedicated_leases() const {
@@ -261,6 +322,11 @@ ResourceSet AuditedLeaseTable::expected_free() const {
   for (const auto& [id, lease] : leases_) {
     if (!lease.blocked || lease.dedicated) free.subtract(lease.resources);
   }
+  for (const auto& [home, reservation] : reservations_) {
+    if (!reservation.reserved) continue;
+    free.subtract(reservation.resources);
+    free.add(reservation.offered);
+  }
   return free;
 }
 
@@ -285,6 +351,7 @@ void AuditedLeaseTable::check(const StopWorker& command) {
   if (!command.kill && !returned && (found->second.lease != 0 || !found->second.ready))
     violate("a worker that is not idle is told to end");
   if (!command.kill) note(command.worker, "stopped");
+  found->second.killed |= command.kill;
   found->second.doomed = true;
 }
 
@@ -303,7 +370,10 @@ void AuditedLeaseTable::check(const GrantLease& command) {
   }
   if (leases_.contains(command.lease)) violate("a lease number is used twice");
   check_devices(command, demand.shape.resources);
-  if (!demand.dedicated) check_priority(command, demand);
+  if (!demand.dedicated) {
+    check_priority(command, demand);
+    check_passed_over(command, demand);
+  }
   waits_[{command.client, command.demand}] = {.since = now_};
   --demand.count;
   note(command.worker, "granted");
@@ -337,6 +407,24 @@ void AuditedLeaseTable::check_priority(const GrantLease& command, const DemandCh
     if (gained(name, other) >= kHighest && ++wait.passed_over > kPatience) {
       violate(fmt::format("demand {} of priority {} is passed over for ever", name.second, other.shape.priority));
     }
+  }
+}
+
+// A reservation asks for no depth and for no priority, and those of its tree that ask for no more do not keep it waiting for
+// ever once it has gained all priority that there is. It keeps nothing while actors hold what it needs.
+void AuditedLeaseTable::check_passed_over(const GrantLease& command, const DemandChange& granted) {
+  constexpr std::uint32_t kPatience = 8;
+  const LeaseLedger& ledger = table_.ledger();
+  for (auto& [home, reservation] : reservations_) {
+    const bool aged = now_ - reservation.since >= std::chrono::seconds(6);
+    if (reservation.reserved || !aged || granted.shape.depth > 0) continue;
+    if (ledger.tree(home) != ledger.tree(command.client)) continue;
+    ResourceSet both = reservation.resources;
+    both.add(granted.shape.resources);
+    const bool takes_of_it = granted.shape.resources.amount("CPU") > 0 && !expected_free().covers(both);
+    if (!takes_of_it || !ledger.beside_actors().covers(reservation.resources)) continue;
+    if (!table_.state().devices.fits_beside_actors(reservation.resources)) continue;
+    if (++reservation.passed_over > kPatience) violate(fmt::format("reservation {} is passed over for ever", home));
   }
 }
 
@@ -378,7 +466,13 @@ void AuditedLeaseTable::check(const LeaseLost& command) {
 
 void AuditedLeaseTable::check(const RefuseDemand& command) {
   const auto found = demands_.find({command.client, command.demand});
+  if (command.code == StatusCode::kReservationEnded) {
+    // It may have changed later in the same round.
+    if (found == demands_.end() || found->second.count == 0) return;
+    if (!has_ended(found->second.shape.resources)) violate("a demand is refused although its reservation lasts");
+  }
   if (found == demands_.end() || found->second.count == 0) violate("a demand is refused that nobody has");
+  refused_.insert(found->first);
   if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.shape.key)) {
     violate("a demand is refused although no start failed");
   }

@@ -4,7 +4,8 @@
 // ready, idle and of the right key, its resources were free, the demand existed, the limit of workers holds, and a lost
 // lease is reported to its client once. The resources that the table calls free must equal those of the records.
 // Dedicated leases do not count towards the limit, keep their resources, are never reclaimed, and end with their
-// worker.
+// worker. A reservation takes all that it asks for at once, when that is free; once it has aged, what its own tree asks for
+// does not overtake it for ever; when it has ended, what waits for something of it is refused and what holds it is killed.
 //
 // Threading:  one thread.
 // Ownership:  owns the table.
@@ -39,6 +40,8 @@ class AuditedLeaseTable {
   void worker_left(ProcessId worker);
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);
+  void set_aside(ProcessId home, ProcessId parent, const ResourceSet& resources, const ResourceSet& offered);
+  void put_back(ProcessId home);
   void memory_is_scarce(bool scarce);
   void tick(Moment now);
   std::vector<Command> take_commands();
@@ -52,6 +55,7 @@ class AuditedLeaseTable {
     WorkerKeyId key = 0;
     bool ready = false;
     bool doomed = false;
+    bool killed = false;
     bool bound = false;  // the worker is bound to devices
     LeaseId lease = 0;
     Moment idle_since{0};
@@ -66,6 +70,14 @@ class AuditedLeaseTable {
     bool orphaned = false;
   };
 
+  struct AuditedReservation {
+    ResourceSet resources;
+    ResourceSet offered;
+    Moment since{0};
+    bool reserved = false;
+    std::uint32_t passed_over = 0;  // times that something of its tree came first after this one had aged fully
+  };
+
   std::string_view state_of(ProcessId worker) const;
   void note(ProcessId worker, std::string_view event);
   void forget_client(ProcessId client);
@@ -75,11 +87,15 @@ class AuditedLeaseTable {
   std::uint32_t dedicated_wanted(std::optional<WorkerKeyId> key) const;
   void check_limit() const;
   void check_surplus() const;
+  void note_reserved();
+  void check_ended_reservations() const;
+  bool has_ended(const ResourceSet& asked) const;
   void check(const StartWorker& command);
   void check(const StopWorker& command);
   void check(const GrantLease& command);
   void check_devices(const GrantLease& command, const ResourceSet& asked);
   void check_priority(const GrantLease& command, const DemandChange& granted);
+  void check_passed_over(const GrantLease& command, const DemandChange& granted);
   void check(const ReclaimLeases& command);
   void check(const LeaseLost& command);
   void check(const RefuseDemand& command);
@@ -89,6 +105,8 @@ class AuditedLeaseTable {
   LeaseTable table_;
   std::set<ProcessId> clients_;
   std::map<std::pair<ProcessId, std::uint32_t>, DemandChange> demands_;
+  std::map<ProcessId, AuditedReservation> reservations_;   // by home, until they end
+  std::set<std::pair<ProcessId, std::uint32_t>> refused_;  // demands that have not changed since
   std::map<ProcessId, AuditedWorker> workers_;
   struct Wait {
     Moment since{0};

@@ -3,42 +3,34 @@
 
 #include <algorithm>
 
+#include "scheduler/wait_reasons.h"
+
 namespace fray::scheduler {
 
 namespace {
 
 constexpr std::uint32_t kMostSteps = 20'000;
 constexpr std::uint32_t kFaultySteps = 250;  // faults come before this step
-
-ResourceSet cpu(std::int64_t tenths) {
-  ResourceSet set;
-  set.set_units("CPU", tenths * ResourceSet::kUnitsPerOne / 10);
-  return set;
-}
-
-ResourceSet gpu(std::int64_t tenths) {
-  ResourceSet set;
-  set.set_units("GPU", tenths * ResourceSet::kUnitsPerOne / 10);
-  return set;
-}
-
-Limits choose_limits(SimulationRandom& random) {
-  ResourceSet total = cpu(10 * (1 + random.below(3)));
-  if (random.percent(30)) total.add(gpu(20));
-  return {.total = total, .max_workers = 2 + random.below(6)};
-}
+constexpr std::uint32_t kMostReservations = 4;
 
 }  // namespace
 
+Limits LeaseWorld::choose_limits(SimulationRandom& random) {
+  ResourceSet total = tenths_of("CPU", 10 * (1 + random.below(3)));
+  if (random.percent(30)) total.add(tenths_of("GPU", 20));
+  return {.total = total, .max_workers = 2 + random.below(6)};
+}
+
 LeaseWorld::LeaseWorld(std::uint64_t seed, SimulationLog& log)
     : random_(seed), log_(log), table_(choose_limits(random_), log) {
-  shapes_ = {{cpu(10), 0}, {cpu(10), 1}, {ResourceSet(), 0}, {cpu(5), 0}};
-  if (table_.table().ledger().total().covers(cpu(20))) shapes_.push_back({cpu(20), 0});
+  shapes_ = {{tenths_of("CPU", 10), 0}, {tenths_of("CPU", 10), 1}, {ResourceSet(), 0}, {tenths_of("CPU", 5), 0}};
+  if (table_.table().ledger().total().covers(tenths_of("CPU", 20))) shapes_.push_back({tenths_of("CPU", 20), 0});
   plain_of_other_key_ = static_cast<std::uint32_t>(shapes_.size());
   shapes_.push_back({ResourceSet(), 1});
   if (random_.percent(60)) actors_to_come_ = 1 + random_.below(8);
-  if (table_.table().ledger().total().covers(gpu(20))) {
-    for (std::int64_t tenths : {5, 10}) shapes_.push_back({gpu(tenths), device_key(0)});
+  if (random_.percent(40)) reservations_to_come_ = 1 + random_.below(kMostReservations);
+  if (table_.table().ledger().total().covers(tenths_of("GPU", 20))) {
+    for (std::int64_t tenths : {5, 10}) shapes_.push_back({tenths_of("GPU", tenths), device_key(0)});
   }
   faults_left_ = 3 + random_.below(6);
   tasks_left_ = 10 + random_.below(30);
@@ -70,6 +62,7 @@ void LeaseWorld::run() {
         if (process.driver) kill(id);
       }
       end_actors_of(0);
+      end_reservations_of(0);
     }
   }
 }
@@ -89,6 +82,7 @@ std::vector<LeaseWorld::Choice> LeaseWorld::choices() const {
     if (!direct.to_client.empty() && active(processes_.at(direct.client))) possible.push_back({Act::kToClient, lease});
   }
   if (actors_to_come_ > 0 && !living_roots().empty()) possible.push_back({Act::kCreate});
+  if (reservations_to_come_ > 0 && !living_roots().empty()) possible.push_back({Act::kReserve});
   if (!to_spawn_.empty()) possible.push_back({Act::kSpawn});
   if (undecided_) possible.push_back({Act::kDecide});
   return possible;
@@ -115,6 +109,8 @@ void LeaseWorld::step(const Choice& choice) {
       return carry_out();
     case Act::kCreate:
       return create_actor();
+    case Act::kReserve:
+      return make_reservation();
     case Act::kSubmit: {
       --at(process).to_submit;
       const TaskId task = submit(process, at(process).driver ? 0 : 1);
@@ -132,7 +128,7 @@ void LeaseWorld::inject_fault() {
     if (!process.leases.empty()) clients.push_back(id);
   }
   const auto any = [this](const std::vector<ProcessId>& from) { return from[random_.below(from.size())]; };
-  const std::uint32_t kind = random_.below(12);
+  const std::uint32_t kind = random_.below(14);
   if (kind <= 2 && !workers.empty()) {
     log_.fault("worker killed");
     kill(any(workers));
@@ -174,7 +170,9 @@ void LeaseWorld::inject_fault() {
     log_.fault("kill asked by a client");
     Process& client = at(any(clients));
     client.up.push_back({Kind::kKillLease, client.leases.begin()->first});
-  } else if (kind < 10 || !break_actor()) {
+  } else if (kind > 11 && end_any_reservation()) {
+    log_.fault("reservation ended");
+  } else if (kind < 10 || kind > 11 || !break_actor()) {
     return;  // nothing to break right now; another time
   }
   --faults_left_;
@@ -259,6 +257,7 @@ void LeaseWorld::carry_out(const LeaseLost& command) {
 }
 
 void LeaseWorld::carry_out(const RefuseDemand& command) {
+  if (reservations_.contains(command.client)) throw SimulationViolation("a reservation is refused");
   if (is_actor(command.client)) return end_actor(command.client);
   at(command.client).down.push_back({Kind::kRefused, 0, command.demand});
 }
@@ -287,6 +286,7 @@ void LeaseWorld::notice(ProcessId id) {
   if (process.driver) {
     process.noticed = true;
     table_.client_left(id);
+    end_reservations_of(id);
     return end_actors_of(id);
   }
   if (process.hello && !process.half_noticed && process.up.empty() && random_.percent(30)) {
@@ -329,8 +329,9 @@ bool LeaseWorld::wake_something() {
   }
   check_promises();
   check_actors();
+  check_reservations();
   if (return_idle_leases()) return true;
-  if (!table_.table().deadlock_suspected()) return end_an_actor_with_resources();
+  if (!table_.table().deadlock_suspected()) return end_an_actor_with_resources() || end_any_reservation();
   table_.table().deadlock_stood();
   carry_out();
   return true;
@@ -356,36 +357,36 @@ bool LeaseWorld::return_idle_leases() {
 void LeaseWorld::check_promises() {
   const LeaseLedger& ledger = table_.table().ledger();
   const auto running = ledger.running_by_tree();
-  const std::vector<Waiting> waiting = table_.table().waiting();
+  const std::vector<const Demand*> waiting = table_.table().state().demands.all();
   // What is kept for an actor that waits may be what the others would need; and beside devices that actors keep, a share
   // may wait for whole ones before it in the queue, which nobody is asked for.
   const bool kept_for_an_actor =
       std::any_of(waiting.begin(), waiting.end(),
-                  [](const Waiting& row) { return row.dedicated && !row.shape.resources.empty(); }) ||
+                  [](const Demand* row) { return row->wanted.dedicated && !row->asked().empty(); }) ||
       std::any_of(ledger.leases().begin(), ledger.leases().end(), [](const auto& each) {
         return each.second.dedicated && asks_for_devices(each.second.shape.resources);
       });
-  for (const Waiting& row : waiting) {
-    const bool for_devices = asks_for_devices(row.shape.resources);
+  for (const Demand* row : waiting) {
+    const bool for_devices = asks_for_devices(row->asked());
     if (kept_for_an_actor && for_devices) continue;
     // A worker that is about to end has them still; it ends when its own idle leases have gone back.
-    if (for_devices && ledger.free().covers(table_.table().devices().with_fragments(row.shape.resources))) continue;
-    auto found = running.find(ledger.tree(row.client));
+    if (for_devices && ledger.free().covers(table_.table().state().devices.with_fragments(row->asked()))) continue;
+    auto found = running.find(ledger.tree(row->client));
     const bool has_nothing = found == running.end() || found->second == 0;
-    if (table_.table().workers().given_up(row.shape.key)) continue;
+    if (table_.table().workers().given_up(row->key())) continue;
     for (const auto& [id, lease] : ledger.leases()) {
       ResourceSet with = ledger.free();
       with.add(lease.shape.resources);
       const bool may_be_asked = !lease.dedicated && !lease.blocked && !lease.orphaned;
-      if (!may_be_asked || !with.covers(table_.table().devices().with_fragments(row.shape.resources))) continue;
-      DeviceTable without = table_.table().devices();
+      if (!may_be_asked || !with.covers(table_.table().state().devices.with_fragments(row->asked()))) continue;
+      DeviceTable without = table_.table().state().devices;
       without.left(lease.worker);
-      if (!without.fits(row.shape.resources)) continue;
-      const bool other_tree = ledger.tree(lease.client) != ledger.tree(row.client);
-      if ((other_tree && has_nothing) || (lease.client == row.client && waiting.size() == 1)) {
-        throw SimulationViolation(
-            fmt::format("client {} {} (demand {}); lease {} of client {}, demand {}, was not asked back", row.client,
-                        row.reason, row.demand, id, lease.client, lease.demand));
+      if (!without.fits(row->asked())) continue;
+      const bool other_tree = ledger.tree(lease.client) != ledger.tree(row->client);
+      if ((other_tree && has_nothing) || (lease.client == row->client && waiting.size() == 1)) {
+        throw SimulationViolation(fmt::format(
+            "client {} {} (demand {}); lease {} of client {}, demand {}, was not asked back", row->client,
+            wait_reason(table_.table().state(), *row).text, row->wanted.demand, id, lease.client, lease.demand));
       }
     }
   }
@@ -396,14 +397,16 @@ void LeaseWorld::check_everything_ended() {
     const Task& task = tasks_[id];
     if (task.state == TaskState::kEnded || task.state == TaskState::kMoot) continue;
     std::string reasons;
-    for (const Waiting& row : table_.table().waiting())
-      reasons += fmt::format(" [client {}: {}]", row.client, row.reason);
+    for (const Demand* row : table_.table().state().demands.all())
+      reasons += fmt::format(" [client {}: {}]", row->client, wait_reason(table_.table().state(), *row).text);
     throw SimulationViolation(fmt::format("task {} of process {} waits for ever:{}", id, task.owner, reasons));
   }
   if (!finishing_) return;
   if (!table_.table().ledger().leases().empty()) throw SimulationViolation("leases are left when all clients are gone");
-  if (table_.table().free() != table_.table().ledger().total())
-    throw SimulationViolation("resources are missing at the end");
+  const ResourceSet& total = table_.table().state().limits.total;
+  if (table_.table().free() != total || table_.table().ledger().total() != total) {
+    throw SimulationViolation("resources are missing at the end, or are there that the node has not");
+  }
 }
 
 }  // namespace fray::scheduler

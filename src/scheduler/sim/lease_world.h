@@ -8,7 +8,8 @@
 //
 // Tasks are small programs that submit some children, may wait for them, and end. Each task must end exactly once for
 // its owner. Actors are homes that ask for one dedicated lease each. Their workers submit tasks, wait for them, die and
-// end; the home asks for another worker after a death.
+// end; the home asks for another worker after a death. Reservations come and end at any time; tasks and actors ask for
+// parts of them.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -32,6 +33,7 @@ class LeaseWorld {
   void run();
 
  private:
+  static Limits choose_limits(SimulationRandom& random);
   using TaskId = std::uint32_t;
   enum class Kind : std::uint8_t {
     kHello,
@@ -122,7 +124,19 @@ class LeaseWorld {
     LeaseId lease = 0;
     bool over = false;
   };
-  enum class Act : std::uint8_t { kUp, kDown, kToWorker, kToClient, kRun, kSubmit, kSpawn, kNotice, kDecide, kCreate };
+  enum class Act : std::uint8_t {
+    kUp,
+    kDown,
+    kToWorker,
+    kToClient,
+    kRun,
+    kSubmit,
+    kSpawn,
+    kNotice,
+    kDecide,
+    kCreate,
+    kReserve
+  };
   struct Choice {
     Act act;
     std::uint64_t subject = 0;
@@ -184,6 +198,19 @@ class LeaseWorld {
   void go_on_as_actor(ProcessId id);
   bool end_an_actor_with_resources();
   void check_actors() const;
+
+  // lease_world_reservations.cc: reservations.
+  void make_reservation();
+  void end_reservation(ProcessId home);
+  void end_reservations_of(ProcessId root);
+  bool end_any_reservation();
+  void check_reservations() const;
+  static ResourceSet tenths_of(std::string_view name, std::int64_t tenths) {
+    ResourceSet set;
+    set.set_units(name, tenths * ResourceSet::kUnitsPerOne / 10);
+    return set;
+  }
+
   // The number of a demand stands for a shape, a depth and a priority.
   static constexpr std::uint32_t kDepths = 16;
   static constexpr std::int32_t kPriorities[] = {-2, 0, 0, 3};  // most tasks have the same priority
@@ -210,6 +237,8 @@ class LeaseWorld {
   std::vector<Task> tasks_;
   std::map<ProcessId, Actor> actors_;  // by home
   std::uint32_t actors_to_come_ = 0;
+  std::map<ProcessId, ProcessId> reservations_;  // the root of each that has not ended, by home; 0: it is detached
+  std::uint32_t reservations_to_come_ = 0;
   std::map<ProcessId, Process> processes_;
   std::map<LeaseId, Direct> directs_;
   std::deque<WorkerKeyId> to_spawn_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "scheduler/sim/lease_world.h"
+#include "scheduler/wait_reasons.h"
 
 namespace fray::scheduler {
 
@@ -126,9 +127,10 @@ void LeaseWorld::check_actors() const {
   for (const auto& [home, actor] : actors_) {
     const ResourceSet resources = shape_of(actor.demand).resources;
     if (actor.over || actor.lease != 0 || !table_.table().free().covers(resources)) continue;
-    if (asks_for_devices(resources) && !table_.table().devices().fits(resources)) continue;
-    if (!resources.empty() && table_.table().waiting().size() > 1) continue;
-    throw SimulationViolation(fmt::format("actor {} has no worker: {}", home, table_.table().why_waiting(home).text));
+    if (asks_for_devices(resources) && !table_.table().state().devices.fits(resources)) continue;
+    if (!resources.empty() && table_.table().state().demands.all().size() > 1) continue;
+    throw SimulationViolation(
+        fmt::format("actor {} has no worker: {}", home, why_waiting(table_.table().state(), home).text));
   }
 }
 

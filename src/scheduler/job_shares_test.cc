@@ -45,27 +45,27 @@ class LeaseJobs : public testing::Test {
 };
 
 TEST_F(LeaseJobs, JobHoldsItsCpusUntilItEnds) {
-  table_.job_started(kJob, cpu(1));
+  table_.jobs().started(kJob, cpu(1));
   EXPECT_EQ(table_.free(), cpu(1));
-  EXPECT_EQ(table_.room_for_jobs().amount("CPU"), 1);
-  table_.job_ended(kJob);
+  EXPECT_EQ(table_.jobs().room().amount("CPU"), 1);
+  table_.jobs().ended(kJob);
   EXPECT_EQ(table_.free(), cpu(2));
 }
 
 TEST_F(LeaseJobs, TasksOfAJobAreChargedToItsOwnCpusFirst) {
-  table_.job_started(kJob, cpu(1));
-  table_.job_started(kOther, cpu(1));
+  table_.jobs().started(kJob, cpu(1));
+  table_.jobs().started(kOther, cpu(1));
   demand(kInside, 3);
   EXPECT_EQ(settle().size(), 1u) << "one CPU is its own, the other one is another job's";
-  EXPECT_EQ(table_.room_for_jobs().amount("CPU"), -1) << "a task runs in its place and another one waits";
+  EXPECT_EQ(table_.jobs().room().amount("CPU"), -1) << "a task runs in its place and another one waits";
 }
 
 TEST_F(LeaseJobs, JobTakesItsCpusBackWhenItsTasksAreDoneEvenBelowZero) {
-  table_.job_started(kJob, cpu(2));
-  table_.job_waits(kJob, true);
+  table_.jobs().started(kJob, cpu(2));
+  table_.jobs().waits(kJob, true);
   demand(kOutside, 1);
   ASSERT_EQ(settle().size(), 1u);
-  table_.job_waits(kJob, false);
+  table_.jobs().waits(kJob, false);
   settle();
   EXPECT_EQ(table_.free(), [] {
     ResourceSet below;
@@ -77,7 +77,7 @@ TEST_F(LeaseJobs, JobTakesItsCpusBackWhenItsTasksAreDoneEvenBelowZero) {
 TEST_F(LeaseJobs, FloodOfTasksOfAProgramDoesNotKeepCpusFromJobs) {
   demand(kOutside, 1000);
   ASSERT_EQ(settle().size(), 2u);
-  EXPECT_EQ(table_.room_for_jobs().amount("CPU"), 2);
+  EXPECT_EQ(table_.jobs().room().amount("CPU"), 2);
 }
 
 TEST_F(LeaseJobs, NothingButCpusIsLent) {
@@ -86,8 +86,8 @@ TEST_F(LeaseJobs, NothingButCpusIsLent) {
   ResourceSet total = cpu(2);
   ASSERT_TRUE(total.set("memory", 100).is_ok());
   LeaseTable table({.total = total, .max_workers = 8});
-  table.job_started(kJob, asked);
-  table.job_waits(kJob, true);
+  table.jobs().started(kJob, asked);
+  table.jobs().waits(kJob, true);
   table.take_commands();
   EXPECT_EQ(table.free().amount("CPU"), 2);
   EXPECT_EQ(table.free().amount("memory"), 36);

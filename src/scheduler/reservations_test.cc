@@ -60,9 +60,9 @@ class LeaseReservations : public testing::Test {
 };
 
 TEST_F(LeaseReservations, WhatIsSetAsideIsFreeForThoseWhoAskForItsOfferAlone) {
-  table_.set_aside(kFirstHome, kAnn, cpu(2), amount_of("CPU@a", 2));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(2), amount_of("CPU@a", 2));
   settle();
-  EXPECT_TRUE(table_.is_reserved(kFirstHome));
+  EXPECT_TRUE(table_.reservations().is_reserved(kFirstHome));
   EXPECT_EQ(table_.free().amount("CPU"), 1);
   demand(kAnn, 0, 5, amount_of("CPU@a", 1));
   demand(kBob, 0, 5, cpu(1));
@@ -75,16 +75,16 @@ TEST_F(LeaseReservations, WhatIsSetAsideIsFreeForThoseWhoAskForItsOfferAlone) {
 TEST_F(LeaseReservations, AReservationTakesAllOrWaits) {
   demand(kBob, 0, 2, cpu(1));
   settle();
-  table_.set_aside(kFirstHome, kAnn, cpu(3), amount_of("CPU@a", 3));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(3), amount_of("CPU@a", 3));
   demand(kAnn, 0, 1, amount_of("CPU@a", 1));
   settle();
-  EXPECT_FALSE(table_.is_reserved(kFirstHome));
-  EXPECT_NE(table_.why_waiting(kFirstHome).text, "");
+  EXPECT_FALSE(table_.reservations().is_reserved(kFirstHome));
+  EXPECT_NE(why_waiting(table_.state(), kFirstHome).text, "");
   EXPECT_EQ(grants_.size(), 2u) << "what asks for its offer waits with it";
   for (const GrantLease& grant : std::exchange(grants_, {})) table_.lease_returned(kBob, grant.lease);
   demand(kBob, 0, 0, cpu(1));
   settle();
-  EXPECT_TRUE(table_.is_reserved(kFirstHome));
+  EXPECT_TRUE(table_.reservations().is_reserved(kFirstHome));
   EXPECT_EQ(grants_.size(), 1u);
   EXPECT_TRUE(refused_.empty());
 }
@@ -93,7 +93,7 @@ TEST_F(LeaseReservations, ReservationsAskForLeasesThatAreKept) {
   demand(kBob, 0, 9, cpu(1));
   settle();
   ASSERT_EQ(grants_.size(), 3u);
-  table_.set_aside(kFirstHome, kAnn, cpu(1), amount_of("CPU@a", 1));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(1), amount_of("CPU@a", 1));
   std::uint32_t asked = 0;
   for (const Command& command : table_.take_commands()) {
     if (const auto* reclaim = std::get_if<ReclaimLeases>(&command)) asked += reclaim->count;
@@ -101,11 +101,25 @@ TEST_F(LeaseReservations, ReservationsAskForLeasesThatAreKept) {
   EXPECT_EQ(asked, 1u);
   table_.lease_returned(kBob, grants_[0].lease);
   settle();
-  EXPECT_TRUE(table_.is_reserved(kFirstHome)) << "it comes before a flood of tasks";
+  EXPECT_TRUE(table_.reservations().is_reserved(kFirstHome)) << "it comes before a flood of tasks";
+}
+
+TEST_F(LeaseReservations, TasksThatWaitDoNotOvertakeAReservationForMoreThanOneOfThemNeeds) {
+  demand(kAnn, 0, 9, cpu(1));
+  settle();
+  ASSERT_EQ(grants_.size(), 3u);
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(3), amount_of("CPU@a", 3));
+  settle();
+  for (std::size_t lease = 0; lease < 3; ++lease) {
+    table_.lease_returned(kAnn, grants_[lease].lease);
+    settle();
+  }
+  EXPECT_EQ(grants_.size(), 3u) << "what comes free is kept for the reservation";
+  EXPECT_TRUE(table_.reservations().is_reserved(kFirstHome));
 }
 
 TEST_F(LeaseReservations, ABlockedWorkerLendsItsPartToOthersOfTheReservation) {
-  table_.set_aside(kFirstHome, kAnn, cpu(1), amount_of("CPU@a", 1));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(1), amount_of("CPU@a", 1));
   demand(kAnn, 0, 2, amount_of("CPU@a", 1));
   settle();
   ASSERT_EQ(grants_.size(), 1u);
@@ -125,7 +139,7 @@ TEST_F(LeaseReservations, WhoWaitsForATakenBundleKeepsNothingOfTheOthers) {
   of_second.add(amount_of("CPU@a.1", 1));
   offered.add(amount_of("CPU@a.0", 1));
   offered.add(amount_of("CPU@a.1", 1));
-  table_.set_aside(kFirstHome, kAnn, cpu(2), offered);
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(2), offered);
   demand(kAnn, 0, 2, of_first);
   settle();
   ASSERT_EQ(grants_.size(), 1u);
@@ -135,16 +149,16 @@ TEST_F(LeaseReservations, WhoWaitsForATakenBundleKeepsNothingOfTheOthers) {
 }
 
 TEST_F(LeaseReservations, TheEndOfAReservationEndsWhatRunsInItAndRefusesWhatWaits) {
-  table_.set_aside(kFirstHome, kAnn, cpu(2), amount_of("CPU@a", 2));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(2), amount_of("CPU@a", 2));
   demand(kAnn, 0, 3, amount_of("CPU@a", 1));
   demand(kBob, 0, 1, cpu(1));
   settle();
   ASSERT_EQ(grants_.size(), 3u);
   const auto of_ann = [](const GrantLease& grant) { return grant.client == kAnn; };
   table_.worker_blocked(std::find_if(grants_.begin(), grants_.end(), of_ann)->worker);
-  table_.put_back(kFirstHome);
-  table_.put_back(kFirstHome);
-  EXPECT_EQ(table_.contradictions(), 1u) << "it has ended once";
+  table_.reservations().put_back(kFirstHome);
+  table_.reservations().put_back(kFirstHome);
+  EXPECT_EQ(table_.state().contradictions, 1u) << "it has ended once";
   settle();
   std::set<ProcessId> inside;
   for (const GrantLease& grant : grants_) {
@@ -161,21 +175,35 @@ TEST_F(LeaseReservations, TheEndOfAReservationEndsWhatRunsInItAndRefusesWhatWait
 }
 
 TEST_F(LeaseReservations, OneThatEndsBeforeItHasItsResourcesLeavesNothing) {
-  table_.set_aside(kFirstHome, kAnn, cpu(3), amount_of("CPU@a", 3));
-  table_.set_aside(kSecondHome, kAnn, cpu(1), amount_of("CPU@b", 1));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(3), amount_of("CPU@a", 3));
+  table_.reservations().set_aside(kSecondHome, kAnn, cpu(1), amount_of("CPU@b", 1));
   settle();
-  EXPECT_NE(table_.is_reserved(kFirstHome), table_.is_reserved(kSecondHome));
-  table_.put_back(kSecondHome);
-  table_.put_back(kFirstHome);
+  EXPECT_NE(table_.reservations().is_reserved(kFirstHome), table_.reservations().is_reserved(kSecondHome));
+  table_.reservations().put_back(kSecondHome);
+  table_.reservations().put_back(kFirstHome);
   settle();
   EXPECT_EQ(table_.free(), cpu(3));
   EXPECT_EQ(table_.ledger().total(), cpu(3));
   EXPECT_TRUE(table_.ledger().leases().empty());
-  EXPECT_EQ(table_.contradictions(), 0u);
+  EXPECT_EQ(table_.state().contradictions, 0u);
+}
+
+TEST_F(LeaseReservations, AReservationComesWhereNoWorkerCanBeStarted) {
+  demand(kAnn, 0, 1, cpu(1));
+  for (std::uint32_t attempt = 0; attempt < WorkerTable::kStartAttempts; ++attempt) {
+    table_.take_commands();
+    table_.start_failed(0);
+  }
+  settle();
+  ASSERT_EQ(refused_.size(), 1u);
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(2), amount_of("CPU@a", 2));
+  settle();
+  EXPECT_TRUE(table_.reservations().is_reserved(kFirstHome));
+  EXPECT_EQ(refused_.size(), 1u);
 }
 
 TEST_F(LeaseReservations, ReservationsDoNotHideADeadlock) {
-  table_.set_aside(kFirstHome, kAnn, cpu(1), amount_of("CPU@a", 1));
+  table_.reservations().set_aside(kFirstHome, kAnn, cpu(1), amount_of("CPU@a", 1));
   demand(kAnn, 0, 20, cpu(1));
   settle();
   for (std::size_t i = 0; i < grants_.size(); ++i) {
