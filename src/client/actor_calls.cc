@@ -92,13 +92,12 @@ Result<std::vector<Object*>> ActorCalls::call_actor(Object* actor, Call call, st
   return results;
 }
 
-Result<FoundActor> ActorCalls::find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks) {
+Result<FoundActor> ActorCalls::find_actor(const wire::FindActor& wanted, WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
     ClientLock lock(mutex_);
     if (!connection_.is_open()) return connection_.closed();
-    ticket = connection_.ask(wire::ControlType::kFindActor, wire::FindActor{std::string(name_space), std::string(name)},
-                             let_go_of_actor());
+    ticket = connection_.ask(wire::ControlType::kFindActor, wanted, let_go_of_actor());
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer found, connection_.await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
   FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::decode<wire::ActorAnswer>(found.body));

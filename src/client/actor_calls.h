@@ -42,7 +42,7 @@ class ActorCalls {
   Result<FoundActor> create_actor(ActorRequest request, WaitHooks& hooks);
   // kResourceExhausted when `most_pending` calls (-1: no limit) of this process have no answer.
   Result<std::vector<Object*>> call_actor(Object* actor, Call call, std::int64_t most_pending);
-  Result<FoundActor> find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks);
+  Result<FoundActor> find_actor(const wire::FindActor& wanted, WaitHooks& hooks);
   // The named actors of every namespace.
   Result<wire::ActorNames> list_actors(WaitHooks& hooks);
   // Returns when the node has ended the actor: calls that this process makes later fail.

@@ -278,6 +278,7 @@ void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
 
 void ActorTable::fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed) {
   wire::ActorDeath death = queue->death;
+  death.actor = queue->object->id;
   death.executed = executed;
   const std::string bytes = wire::encoded(death);
   wire::ValueView failure;

@@ -33,7 +33,7 @@ namespace fray::client {
 
 class CallWaits {
  public:
-  // A wait that the node has been told of, or will be.
+  // A wait that the node has been told of, or will be told of.
   struct KnownWait {
     RunningCall call;
     Awaited awaited;
@@ -74,9 +74,9 @@ class CallWaits {
   // The number of the wait, by which it is said again and forgotten; 0: nothing certain can be said now.
   std::uint64_t say_call_waits(std::uint64_t known, const RunningCall& call, std::vector<Object*> objects);
   void forget_call_wait(std::uint64_t wait);
-  // The waits that can never end, with the reason, that were refused since the last time.
+  // The waits that were refused since this was called last because they can never end, with the reason.
   std::vector<std::pair<std::uint64_t, std::string>> take_refused_waits();
-  // A coroutine waits for `object`, of which `queue` tells its event loop. The number of the wait; 0: nobody wants to know.
+  // A coroutine waits for `object`, of which `queue` tells its event loop. The number of the wait; 0: the wait is not to be told.
   std::uint64_t begin_side_wait(Object* object, CompletionQueue* queue);
   // The reason why the wait could never end; empty: it could.
   std::string end_side_wait(std::uint64_t wait);
@@ -92,7 +92,7 @@ class CallWaits {
   // Does the same for the calls of an event loop that its own thread blocks: a get() in an async method keeps the loop from
   // running any call, those that come included.
   void look_for_blocked_loop(std::span<const RunningCall> calls);
-  // When it is time; nothing: no call of this process can be resting.
+  // When it is time for that; nothing: no call of this process can be resting.
   std::optional<Clock::time_point> next_look() const FRAY_REQUIRES(client_mutex);
 
   // ---- From the node ----

@@ -109,6 +109,7 @@ void Client::close() {
     kernel_.wake_all();
   }
   if (backup_.joinable()) backup_.join();
+  output_.end();
 }
 
 void Client::tell_last_runs() {

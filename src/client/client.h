@@ -53,8 +53,8 @@ struct ClientOptions {
 class Client {
  public:
   static Result<std::unique_ptr<Client>> connect(ClientOptions options);
-  // The same in two steps, for who has something to do while the node makes up its mind. Nothing else may be called before
-  // join() has returned well.
+  // The same in two steps, for a caller that has something to do until the node answers. Nothing else may be called before
+  // join() has returned ok.
   static std::unique_ptr<Client> greet(ClientOptions options);
   Status join();
   ~Client();
@@ -75,9 +75,10 @@ class Client {
   bool has_unfinished_work() const;
   Timeline::Runs timeline() const;
   std::vector<Timeline::Failure> failures() const;
-  // Before this process ends: while somebody looks at the node's dashboard, tells it what ran and it does not know of yet.
+  // To be called before this process ends: while somebody looks at the node's dashboard, tells the node of the runs that it
+  // does not know of yet.
   void tell_last_runs();
-  // As that, sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
+  // Does the same, sends what is pending, returns leases and closes the connection. Unfinished tasks fail. Idempotent.
   void close();
   // In a child of fork(): forgets sockets and thread without touching the parent's state.
   void abandon_after_fork() FRAY_UNCHECKED_LOCKING;  // there is one thread, and the mutex may be locked for ever
@@ -86,17 +87,17 @@ class Client {
   // The task or call that this thread runs from now on: waits of the thread count as waits of that call.
   static void set_call(const RunningCall& call) { current_call = call; }
   void set_duty(WorkerDuty* duty);  // when this returns, the duty that was set before is not called any more
-  // The backup thread looks at the duty soon. Called after the duty has noted why; with any lock or none.
+  // Lets the backup thread look at the duty soon. Called after the duty has noted why; with any lock or none.
   void guard() { kernel_.guard(); }
-  // Main threads that wait ask whether they are to give up. Likewise.
+  // Lets main threads that wait ask whether they are to give up. Called with any lock or none.
   void ask_waiters() { kernel_.ask_waiters(); }
   SignalPipe& signals() { return kernel_.signals(); }
   // Tells the node of a result that is sealed or has refs inside, in the name of the client that owns the result.
   void record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made);
   void say(wire::ControlType type) { connection_.say(type); }  // kBlocked, kUnblocked, kRetiring
   void flush_link() { connection_.flush(); }
-  // Called before the answer of a task is sent: sends records, and gives back leases that the task has used. The number
-  // that the next task gets, of those that this process starts.
+  // Called before the answer of a task is sent: sends records, and gives back leases that the task has used. Returns the
+  // number of the next task that this process will submit.
   std::uint64_t task_ended();
   SideWaits::Count side_waits() const;
 

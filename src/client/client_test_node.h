@@ -20,7 +20,7 @@ namespace fray::client {
 
 // The node's end of a client that has been welcomed.
 struct PlayedNode {
-  PlayedNode() {
+  explicit PlayedNode(ClientOptions options = {}) {
     auto ends = os::make_socket_pair().value();
     socket = wire::FrameSocket(std::move(ends.first));
     wire::Welcome welcome;
@@ -28,7 +28,6 @@ struct PlayedNode {
     welcome.session.process = 1;
     welcome.session.max_workers = 4;
     send(wire::ControlType::kWelcome, 0, welcome);
-    ClientOptions options;
     options.control = std::move(ends.second);
     client = Client::connect(std::move(options)).value();
   }

@@ -1,5 +1,5 @@
-// DemandWindow: decides which demands the node is told of, among those that differ only in their worker key. The others
-// wait in line.
+// DemandWindow: decides which demands the node is told of, among those that differ only in their worker key. The other
+// demands wait in line.
 //
 //   if (!window.admit(demand)) return;             // it stands in line now, and a later next() returns it
 //   ...
@@ -10,7 +10,7 @@
 // ten thousand tasks. Demands beyond what all workers together could serve would only cost the node time.
 //
 // Threading:  guarded by the client's mutex.
-// Ownership:  numbers only. One that is in line may have nothing to tell, or be gone, when its turn comes.
+// Ownership:  numbers only. A demand may ask for nothing any more, or be gone, when its turn comes.
 // Failure:    none.
 #pragma once
 
@@ -34,7 +34,7 @@ class DemandWindow {
     return false;
   }
   void leave(std::uint32_t demand) { told_.erase(demand); }
-  // The first in line, when there is room; it counts as told until it leaves.
+  // The first demand in line, when there is room; the node counts as told of it until it leaves.
   std::optional<std::uint32_t> next() {
     if (line_.empty() || told_.size() >= kMostTold) return std::nullopt;
     const std::uint32_t demand = line_.front();

@@ -13,7 +13,7 @@ namespace fray::client {
 struct DutyPlan {
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  TimePoint due = TimePoint::max();  // of the next look, if nothing happens before
+  TimePoint due = TimePoint::max();  // when to look again, if nothing happens before
   bool streams = false;  // tasks begin one after the other: they are looked at together, once each millisecond
 
   void look_at(TimePoint when) { due = std::min(due, when); }

@@ -26,10 +26,10 @@ class GivenFunctions {
  public:
   explicit GivenFunctions(std::size_t most_bytes = wire::kMostFunctionBytes) : most_bytes_(most_bytes) {}
 
-  // The cheap question before use(): most tasks call the function of the one before.
+  // A cheap question to ask before use(), because most tasks call the same function as the task before.
   bool used_last(std::uint64_t id) const { return id == last_; }
 
-  // Whether the worker has it; it is the one used most recently then.
+  // Whether the worker has the function, which then is the one that was used most recently.
   bool use(std::uint64_t id) {
     auto known = places_.find(id);
     if (known == places_.end()) return false;
@@ -38,7 +38,7 @@ class GivenFunctions {
     return true;
   }
 
-  // Notes one that use() did not know. Returns those that the worker must forget for it.
+  // Notes a function that use() did not know. Returns those that the worker has to forget for it.
   std::vector<std::uint64_t> add(std::uint64_t id, std::size_t payload_bytes) {
     std::vector<std::uint64_t> forgotten;
     const std::size_t bytes = payload_bytes + wire::kFunctionOverheadBytes;

@@ -29,10 +29,10 @@ inline constexpr const char* kWithoutDescriptors =
 
 struct Lease;
 
-// Where it stands in the LeaseOrder of its queue.
+// Where a lease stands in the LeaseOrder of its queue.
 struct LeasePlace {
   static constexpr std::int32_t kNone = -1;
-  std::int32_t sent = kNone;  // in the list of those that were sent so many tasks
+  std::int32_t sent = kNone;  // in the list of leases with so many tasks sent
   Lease* previous = nullptr;
   Lease* next = nullptr;
   bool returnable = false;  // among those that could return tasks, since then
@@ -49,17 +49,17 @@ struct Lease {
   wire::FrameSocket socket;
   std::deque<Task*> sent;      // in the order sent
   std::uint32_t buffered = 0;  // of them, frames not yet flushed
-  bool in_flush = false;       // the next flush looks at it
+  bool in_flush = false;       // the next flush looks at this lease
   bool blocked = false;        // its task waits in get; it takes no tasks
   bool draining = false;       // to be returned when `sent` is empty
   bool dead = false;
   bool stalled = false;   // its running task is slow: nothing is queued behind it until it answers
-  bool recalled = false;  // asked to return what it has not started
+  bool recalled = false;  // its worker was asked to return the tasks that it has not started
   Clock::time_point idle_since;
   Clock::time_point last_answer;
   GivenFunctions functions;  // which the worker has been given on this socket
   LeasePlace place;
-  std::uint32_t watch_place = 0;  // of LeaseWatch
+  std::uint32_t watch_place = 0;  // used by LeaseWatch
   bool is_told_of = false;        // the LeaseWatch hears when something arrives
 
   bool idle() const { return sent.empty(); }

@@ -5,12 +5,12 @@
 //   Lease* next = order.first([](const Lease& lease) { return has_room(lease); });
 //   order.remove(lease);
 //
-// Usable leases are in a list for each number of tasks sent; the one that changed last is first. Those that could return
-// tasks, because some wait behind a running one, are in the order of their last answers, whether usable or not.
+// Usable leases are in a list for each number of tasks sent; the lease that changed last is first. Leases that could
+// return tasks, because some wait behind a running one, are in the order of their last answers, whether usable or not.
 //
 // Threading:  guarded by the client's mutex.
 // Ownership:  none; a lease is removed before it ends.
-// Failure:    none. place() takes what the lease is now; what has changed since its last place is not seen.
+// Failure:    none. place() reads the state of the lease; a change of that state is not seen before the next place().
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ class LeaseOrder {
   std::size_t behind() const { return behind_; }  // tasks that wait behind the running ones of usable leases
   bool has_idle() const { return !by_sent_.empty() && by_sent_.front().first != nullptr; }
   Lease* longest_idle() const { return by_sent_.empty() ? nullptr : by_sent_.front().last; }
-  // Of those that could return tasks: who has not answered for longest, and whether one of them has many.
+  // Of the leases that could return tasks: the one that has not answered for longest, and whether one has many tasks.
   Lease* longest_silent() const { return returnable_.empty() ? nullptr : returnable_.begin()->second; }
   bool has_worth_sharing() const { return worth_sharing_ > 0; }
   std::vector<Lease*> returnable() const;
 
-  // The one with the fewest tasks of those that `fits`; null where the first kMostLooks of them do not. What is not seen
-  // then comes to the front when its worker answers.
+  // The lease with the fewest tasks of those that fit; null when the first kMostLooks leases do not fit. A lease that was
+  // not looked at comes to the front when its worker answers.
   template <typename Fits>
   Lease* first(Fits&& fits) const;
 

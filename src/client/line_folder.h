@@ -31,9 +31,9 @@ class LineFolder {
   static constexpr std::size_t kMostTexts = 1024;
   static constexpr std::size_t kLongestText = 1024;  // longer lines always pass
 
-  // What of `log` is to be shown now; its text is empty when all of it is held back.
+  // The lines of `log` that are to be shown now; the text is empty when all of them are held back.
   wire::Log pass(wire::Log log, Moment now);
-  // The lines that stand for those held back in windows that are over, or in all.
+  // One line for each text of which lines were held back, of the windows that are over or of all windows.
   std::vector<wire::Log> take_due(Moment now);
   std::vector<wire::Log> take_all();
   bool is_empty() const { return order_.empty(); }

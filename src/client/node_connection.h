@@ -44,10 +44,10 @@ class NodeConnection {
   NodeLink& link() { return link_; }
 
   bool is_open() const { return open_.load(std::memory_order_acquire); }
-  // Why it is not; ok while it is.
+  // Why the connection is closed; ok while it is open.
   const Status& closed() const FRAY_REQUIRES(client_mutex) { return closed_; }
   Status why_closed() const;
-  // False: it was closed before.
+  // False: the connection was closed before.
   bool close(Status why) FRAY_REQUIRES(client_mutex);
   // In a child of fork(): touches no lock. The mutex may be locked for ever from then on.
   void abandon() FRAY_UNCHECKED_LOCKING;

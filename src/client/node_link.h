@@ -2,7 +2,7 @@
 //
 // Successive records of one kind (holds, releases, ...) are gathered into one frame. The order of records of different
 // kinds is kept, because the node's counting relies on it. Call flush() before a frame with a ref is sent on another
-// socket: the node must have heard of the ref before its receiver can speak of it.
+// socket: the node has to know of the ref before a message of the ref's receiver names it.
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  owns the socket.
@@ -56,7 +56,7 @@ class NodeLink {
     socket_.queue(frame);
   }
 
-  // Says that something is to be sent at the next flush, here or on another socket of the client. For any thread.
+  // Notes that something is to be sent at the next flush, here or on another socket of the client. For any thread.
   void call_for_flush() { unsent_(); }
   // Sends what the kernel takes. False when the node is gone.
   bool flush();

@@ -22,8 +22,8 @@ class NodeMemory {
       : mutex_(mutex), connection_(connection), memory_(callbacks()) {}
 
   SharedMemory& memory() { return memory_; }
-  // Sends the node what the pool has given up. The pool may say so with or without the client's mutex held, so its
-  // messages are queued until then.
+  // Sends the node what the pool has given up. The pool may give memory up with or without the client's mutex held, so its
+  // messages are queued until this is called.
   void return_memory() FRAY_REQUIRES(client_mutex);
 
   // The hooks of the call in progress, for the pool's question to the node in the middle of it.

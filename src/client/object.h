@@ -29,8 +29,9 @@ struct ActorQueue;
 // Items of a generator task that have arrived and were not taken.
 struct ItemStream {
   std::deque<Object*> items;              // counted
-  std::atomic<std::size_t> available{0};  // size of `items`, for looks without the mutex
+  std::atomic<std::size_t> available{0};  // size of `items`, to be read without the mutex
   std::uint32_t received = 0;             // of all attempts: a further one begins anew, and gives none of them twice
+  bool unlimited = false;                 // the worker may send all items before one is taken
 };
 
 // The parts that only few objects need.
@@ -42,7 +43,7 @@ struct ObjectDetail {
   std::vector<CompletionQueue*> listeners;  // told once, when the object is ready
   Location location;
   std::unique_ptr<ItemStream> stream;  // generator tasks
-  ActorQueue* actor = nullptr;         // of an actor's handles: what was called; owned by ActorTable
+  ActorQueue* actor = nullptr;         // of an actor that was called; owned by ActorTable
 };
 
 struct Object {
@@ -57,7 +58,7 @@ struct Object {
   bool registered = false;  // the node knows it and this process as a holder; it is in the client's table
   bool own_block = false;   // the bytes lie in this process's own segments and nobody else knows them
   bool wanted = false;      // the node was asked for the value
-  bool uncounted = false;   // stands for the actor that this process is: in the table, but not known to the node
+  bool uncounted = false;   // an actor's handle of itself: in the table, but the node does not count it
   ObjectId id;
   std::uint64_t mark = 0;    // for the language binding, guarded by its own lock
   Task* producer = nullptr;  // the unfinished task of this process that will make it

@@ -5,7 +5,7 @@
 //
 // Threading:  guarded by Client's mutex, but for retain() and the fast half of Client::release().
 // Ownership:  does not own objects (they are counted); an object leaves the table when its last count goes.
-// Failure:    none; a lost node is the Client's business.
+// Failure:    none; the Client acts on the loss of the node.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,10 @@ class ObjectTable {
     epoch_ = epoch;
     process_ = process;
   }
-  // The actor that this process is. A handle of itself that it only keeps is not counted: the actor would hold itself.
+  // The actor that this process is. A handle that an actor keeps of itself is not counted, or it would hold itself.
   void set_self(ActorId self) { self_ = self; }
   const ActorId& self() const { return self_; }
-  // Called when the last handle of an actor that was called goes.
+  // Called when the last handle of an actor is gone, if the actor was called.
   void on_actor_dropped(std::function<void(ActorQueue*)> dropped) { actor_dropped_ = std::move(dropped); }
   ProcessId process() const { return process_; }
   std::uint32_t epoch() const { return epoch_; }
@@ -52,19 +52,19 @@ class ObjectTable {
   Object* adopt(ObjectId id);
   // The refs inside a ready object, with one more count each.
   std::vector<Object*> nested(Object* object);
-  // A result (sealed, or with refs inside) of which its maker has told the node already, in the name of this process.
+  // A result (sealed, or with refs inside) of which the process that made it has told the node, in this process's name.
   void adopt_result(Object* object);
   // Asks the node for the value of an object that others will make.
   void want(Object* object);
-  // The value of an object became known here: tell the node if others wait for it.
+  // Called when the value of an object became known here: tells the node, if others wait for the value.
   void completed(Object* object);
-  // No count is left. Deletes it.
+  // Deletes an object without a count.
   void destroy(Object* object);
 
   // Objects of this process in its own shared memory that nobody else knows. The node can only spill what it knows.
   void note_private(Object* object) { private_blocks_.insert(object); }
   void no_longer_private(Object* object) { private_blocks_.erase(object); }
-  // Makes them all known.
+  // Makes all of these known to the node.
   void share_private();
 
   Object* find(ObjectId id);

@@ -39,18 +39,23 @@ WaitResult ObjectWaits::wait(std::span<Object* const> objects, std::size_t neede
 
 WaitResult ObjectWaits::next_item(Object* stream, Object** item, Deadline deadline, WaitHooks& hooks) {
   *item = nullptr;
-  auto available = [&] { return stream->has_next(); };
   const Awaited awaited{{&stream, 1}, 1};
-  WaitResult result = wait_until(available, deadline, hooks, &awaited);
-  if (result != WaitResult::kDone) return result;
+  while (true) {  // another thread may take the item that has ended the wait
+    WaitResult result = wait_until([stream] { return stream->has_next(); }, deadline, hooks, &awaited);
+    if (result != WaitResult::kDone || take_item(stream, item)) return result;
+  }
+}
+
+bool ObjectWaits::take_item(Object* stream, Object** item) {
+  *item = nullptr;
   ClientLock lock(mutex_);
   ItemStream& items = *stream->detail->stream;
-  if (items.items.empty()) return WaitResult::kDone;
+  if (items.items.empty()) return stream->is_ready();
   *item = items.items.front();
   items.items.pop_front();
   items.available.store(items.items.size(), std::memory_order_release);
   ledger_.taken(stream, item_bytes(**item));
-  return WaitResult::kDone;
+  return true;
 }
 
 WaitResult ObjectWaits::all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks) {
@@ -68,7 +73,9 @@ WaitResult ObjectWaits::all_items(Object* stream, std::vector<Object*>* items, D
 
 void ObjectWaits::lift_item_limit(Object* stream) {
   ClientLock lock(mutex_);
-  if (stream->stream) ledger_.taken(stream, ~std::uint64_t{0});
+  if (!stream->stream) return;
+  stream->detail->stream->unlimited = true;
+  ledger_.taken(stream, ~std::uint64_t{0});
 }
 
 void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {

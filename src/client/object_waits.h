@@ -1,6 +1,6 @@
 // ObjectWaits: waits for objects, for items of generators, and for queues that tell which objects became ready.
 //
-// Threading:  any thread; takes the client's mutex itself. A wait lets go of it while it sleeps (client/wait_kernel.h).
+// Threading:  any thread; takes the client's mutex itself. A wait releases the mutex while it sleeps (client/wait_kernel.h).
 // Ownership:  items that are handed out carry a count; queues are the caller's.
 // Failure:    see WaitResult: the deadline, an interrupt, a closed client, and waits that can never end.
 #pragma once
@@ -39,6 +39,8 @@ class ObjectWaits {
   WaitResult wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline, WaitHooks& hooks);
   // Waits for the next item of a generator task. At the end it is kDone, and `*item` is null.
   WaitResult next_item(Object* stream, Object** item, Deadline deadline, WaitHooks& hooks);
+  // The same without a wait. False: the next item is not there yet.
+  bool take_item(Object* stream, Object** item);
   // Waits for the end of a generator task, and gives the items that were not taken, with counts. They stay in the
   // stream.
   WaitResult all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks);

@@ -47,6 +47,11 @@ Object* Objects::adopt_sealed(const wire::ValueView& value) {
   return object;
 }
 
+Object* Objects::find(ObjectId id) {
+  ClientLock lock(mutex_);
+  return id.epoch == objects_.epoch() ? objects_.adopt(id) : nullptr;
+}
+
 void Objects::release(Object* object) {
   if (!object->linked.load(std::memory_order_relaxed)) {
     // The object is private to this process and contains no refs: the thread that drops the last count deletes it.

@@ -32,6 +32,9 @@ class Objects {
   std::vector<Object*> nested(Object* object);
   std::vector<Object*> adopt(std::span<const ObjectId> ids);
   Object* adopt_sealed(const wire::ValueView& value);  // a large argument or item
+  // An object that some process has shared, by an id that came past the engine; null: of another engine. Where nobody
+  // holds the object any more, the node says that it is lost.
+  Object* find(ObjectId id);
   void release(Object* object);
   ObjectId new_object_id();
   // Tells the node of objects that are about to leave this process.

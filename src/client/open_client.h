@@ -1,6 +1,6 @@
 // open_client(): a driver's connection to a node that runs, or to one of its own.
 //
-//   FRAY_ASSIGN_OR_RETURN(auto opening, ClientOpening::begin(node, options));   // the node starts, and goes on by itself
+//   FRAY_ASSIGN_OR_RETURN(auto opening, ClientOpening::begin(node, options));   // the node starts meanwhile
 //   FRAY_ASSIGN_OR_RETURN(auto client, opening.finish());
 //
 // Threading:  any thread; finish() blocks until the node has answered.
@@ -28,7 +28,7 @@ struct NodeChoice {
 class ClientOpening {
  public:
   static Result<ClientOpening> begin(const NodeChoice& node, ClientOptions options);
-  // Once.
+  // To be called once.
   Result<std::unique_ptr<Client>> finish();
 
  private:

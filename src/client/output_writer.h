@@ -14,8 +14,8 @@
 // Ownership:  borrows the descriptors. The writer of the process lives as long as the process.
 // Failure:    while more than `queue_bytes` of a stream wait, wants_less() asks that workers wait in `print`. A stream of
 //             which nothing was read for `patience` loses what comes then; a line in its place says how many lines it was.
-//             What is said to a stream that cannot be written, because its reader is gone, say, is lost, and the other
-//             stream says so. What is said to a stream that this program has closed is dropped.
+//             Lines for a stream that cannot be written, for example because its reader is gone, are lost, and a line on
+//             the other stream says so. Lines for a stream that this program has closed are dropped.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ class OutputWriter {
   static OutputWriter& of_process();
 
   explicit OutputWriter(const Settings& settings) : settings_(settings) {}
-  ~OutputWriter();  // drops what waits
+  ~OutputWriter();  // drops the lines that wait
   OutputWriter(const OutputWriter&) = delete;
   OutputWriter& operator=(const OutputWriter&) = delete;
 
@@ -51,8 +51,8 @@ class OutputWriter {
   // Whether workers are to wait with their output. `waiting` is the last answer: they go on when half of the queue is written.
   bool wants_less(bool waiting) const;
   // Waits until everything is written, as long as somebody reads: a stream of which nothing was read for `patience` is
-  // given up, which the other one is told. `goes_on` is asked every few milliseconds. The thread ends with the last line and
-  // begins again with the next.
+  // given up, which a line on the other one says. `goes_on` is asked every few milliseconds. The thread ends after the last
+  // line; the next line starts it again.
   void finish(std::chrono::milliseconds patience, FunctionRef<bool()> goes_on);
 
  private:
@@ -61,9 +61,9 @@ class OutputWriter {
   struct Stream {
     std::deque<std::pair<std::uint64_t, wire::Log>> queue;  // by order of arrival over both streams
     std::uint64_t bytes = 0;                                // in the queue
-    bool begun = false;                                     // the thread has lines of it in hand
-    std::uint64_t missing = 0;                              // lines that were dropped and not told of yet
-    bool lost = false;                                      // it could not be written, and that was told
+    bool begun = false;                                     // the thread is writing lines of this stream
+    std::uint64_t missing = 0;                              // lines that were dropped and are not reported yet
+    bool lost = false;                                      // it could not be written, and that was reported
     Clock::time_point progress{};                           // when something was last written, or began to wait
 
     bool is_idle() const { return queue.empty() && !begun; }
@@ -79,7 +79,7 @@ class OutputWriter {
   void give_up(std::size_t index, const std::string& why) FRAY_REQUIRES(mutex_);
   bool is_stalled(const Stream& stream, std::chrono::milliseconds patience) const FRAY_REQUIRES(mutex_);
   bool is_idle() const FRAY_REQUIRES(mutex_);
-  // What the thread does; these let go of the mutex meanwhile.
+  // What the thread does; these release the mutex meanwhile.
   void write_some() FRAY_REQUIRES(mutex_);
   void begin(std::size_t index) FRAY_REQUIRES(mutex_);
   void write_to(std::size_t index) FRAY_REQUIRES(mutex_);
@@ -90,7 +90,7 @@ class OutputWriter {
   Condition changed_;
   std::array<Stream, 2> streams_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t arrivals_ FRAY_GUARDED_BY(mutex_) = 0;
-  std::uint64_t turn_ FRAY_GUARDED_BY(mutex_) = 0;  // of the thread; one with another number ends
+  std::uint64_t turn_ FRAY_GUARDED_BY(mutex_) = 0;  // of the present thread; a thread with another number ends
   std::array<std::string, 2> in_hand_;              // the thread's: the lines that it is writing to each stream
   std::array<std::size_t, 2> written_{};            // the thread's: how much of them
   std::thread thread_;

@@ -1,12 +1,17 @@
 #include "client/output_writer.h"
 
+#include <filesystem>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "client/client_test_node.h"
 
 namespace fray::client {
 namespace {
@@ -117,7 +122,7 @@ TEST(OutputWriter, LinesThatNobodyReadsInTimeAreCountedWhereTheyAreMissing) {
   OutputWriter writer(settings);
   for (int i = 0; i < 400; ++i) writer.add(line_of(std::string(1'000, 'x')));
   EXPECT_FALSE(writer.wants_less(true)) << "workers would wait for ever";
-  std::string shown = out.read_until(" 0 s\n");
+  std::string shown = out.read_until(" s\n");
   EXPECT_NE(shown.find("(fray) "), std::string::npos);
   EXPECT_NE(shown.find(" lines that workers printed are missing here: nobody read"), std::string::npos);
 }
@@ -184,6 +189,28 @@ TEST(OutputWriter, AForkedChildHasAWriterOfItsOwn) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(&OutputWriter::of_process(), parents);
+}
+
+std::ptrdiff_t threads_of_process() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::distance(begin(threads), end(threads));
+}
+
+// As when a worker still writes why it ends while its driver closes its context, after it has drained the output.
+TEST(OutputOfAClient, ALineThatComesAtTheVeryEndLeavesNoThreadBehind) {
+  OutputPipe out, err;
+  OutputWriter writer(settings_for(out, err));
+  std::thread([] {}).join();  // ThreadSanitizer starts a thread of its own with the first
+  const std::ptrdiff_t before = threads_of_process();
+  ClientOptions options;
+  options.output = &writer;
+  PlayedNode node(std::move(options));
+  node.send(wire::ControlType::kLog, 0, line_of("the last words"));
+  EXPECT_EQ(out.read_until("words\n"), "(talk pid=7) the last words\n");
+  node.client->close();
+  const Clock::time_point patience = Clock::now() + 30s;
+  while (threads_of_process() > before && Clock::now() < patience) std::this_thread::yield();  // the kernel is behind
+  EXPECT_EQ(threads_of_process(), before);
 }
 
 }  // namespace

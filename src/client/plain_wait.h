@@ -1,5 +1,5 @@
-// PlainWait: a wait that nobody is told of, such as one for an answer of the node: it calls the hooks around its sleep,
-// and does nothing else. See client/wait_kernel.h.
+// PlainWait: a wait that the node is not told of, such as one for an answer of the node itself: it calls the hooks around
+// its sleep, and does nothing else. See client/wait_kernel.h.
 //
 // Threading:  as a `Waiter` of WaitKernel.
 // Ownership:  borrows the hooks.

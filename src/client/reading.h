@@ -3,7 +3,7 @@
 // by the WaitKernel, whose `Sources` this is.
 //
 // Threading:  under the client's mutex.
-// Ownership:  holds a count of each object that became ready until settle() has told of it; borrows all parts.
+// Ownership:  holds a count of each object that became ready until settle() has told those that wait; borrows all parts.
 // Failure:    a frame that breaks the format, or the end of the socket, is the end of the node: what is unfinished
 //             fails, and every wait ends.
 #pragma once
@@ -83,11 +83,11 @@ class Reading {
 
   // ---- What became ready ----
   void became_ready(Object* object) FRAY_REQUIRES(client_mutex);
-  // Tells of all objects that became ready, which may make further ones ready, until there are none.
+  // Tells those that wait of all objects that became ready, and of those that became ready by that, until there are none.
   void settle() FRAY_REQUIRES(client_mutex);
   // Fails what is unfinished and ends every wait.
   void end(Status why) FRAY_REQUIRES(client_mutex);
-  // Before the client leaves: what ran since the node asked last, where somebody looks at the node.
+  // Tells the node, before the client leaves, what ran since the node asked last, if somebody looks at its dashboard.
   void tell_last_runs() FRAY_REQUIRES(client_mutex);
 
   // ---- Sources of the kernel ----

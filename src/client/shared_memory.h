@@ -56,7 +56,7 @@ class SharedMemory : public store::MemoryBudget {
   // Freed segments that are kept for reuse go back to the node.
   void give_back_warm() { pool_->trim(); }
   Status adopt(SegmentId segment, os::Fd fd, std::uint64_t size);
-  // Lets go of a segment that the node wants to spill. False while it is viewed here.
+  // Gives up a segment that the node wants to spill. False while this process has views of it.
   bool evict(SegmentId segment);
 
  private:

@@ -8,7 +8,7 @@
 //
 // Threading:  under the client's mutex.
 // Ownership:  values.
-// Failure:    none; nothing is said to a node that is gone.
+// Failure:    none; a node that is gone is told nothing.
 #pragma once
 
 #include <chrono>

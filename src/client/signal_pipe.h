@@ -1,12 +1,13 @@
-// SignalPipe: brings word of signals to a thread that sleeps in poll(). What runs handlers writes a byte for each signal.
+// SignalPipe: wakes a thread that sleeps in poll() when signals come. The runtime that handles signals, such as Python,
+// writes a byte for each of them.
 //
 //   before = signal.set_wakeup_fd(pipe.write_fd())   # in Python
-//   pipe.pass_on_to(before);                       // whoever was told before is told as well
+//   pipe.pass_on_to(before);                       // the former descriptor gets the bytes as well
 //   if (pipe.take()) ...                           // by the thread that reads: signals have come
 //
-// Threading:  any thread; each byte comes to one that takes. Bytes may be written in a handler of signals.
+// Threading:  any thread; each byte is read by one take(). Bytes may be written in a signal handler.
 // Ownership:  owns both ends of the pipe; borrows the descriptor that bytes are passed on to.
-// Failure:    without descriptors nobody is told of signals: a wait then gives up when it wakes up for another reason.
+// Failure:    without free descriptors no thread is woken: a wait then notices a signal when it wakes for another reason.
 #pragma once
 
 #include <array>
@@ -31,10 +32,10 @@ class SignalPipe {
 
   int read_fd() const { return read_.get(); }
   int write_fd() const { return write_.get(); }
-  // -1: to nobody.
+  // -1: bytes are not passed on.
   void pass_on_to(int fd) { next_ = fd; }
 
-  // Whether signals have come since the last time.
+  // Whether signals have come since this was called last.
   bool take() {
     std::array<char, 64> numbers{};
     const ssize_t count = ::read(read_.get(), numbers.data(), numbers.size());

@@ -1,12 +1,12 @@
 // StartedTasks: the numbers of the tasks that each running call of an actor has started.
 //
 // A worker that runs one task at a time knows them by their numbers alone (Submission::cancel_between). Calls of an
-// actor overlap, so what each starts is noted. Numbers that nobody else's come between make one run: a call that starts
+// actor overlap, so the numbers that each call has started are noted. Consecutive numbers make one run: a call that starts
 // a million tasks in a row costs one entry.
 //
 // Threading:  guarded by the client's mutex; empty() from any thread.
 // Ownership:  values.
-// Failure:    none; a call that nothing is known of has started nothing.
+// Failure:    none; an unknown call has started nothing.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace fray::client {
 
 class StartedTasks {
  public:
-  using Run = std::pair<std::uint64_t, std::uint64_t>;  // the first number, and that behind the last
+  using Run = std::pair<std::uint64_t, std::uint64_t>;  // the first number, and the one after the last
 
   // `call`: 0 for a task that no call has started.
   void note(std::uint64_t call, std::uint64_t number) {
@@ -45,7 +45,7 @@ class StartedTasks {
 
  private:
   std::unordered_map<std::uint64_t, std::vector<Run>> by_call_;
-  std::uint64_t last_caller_ = 0;  // of what was noted last
+  std::uint64_t last_caller_ = 0;  // the call that was noted last
   std::atomic<std::size_t> calls_ = 0;
 };
 

@@ -39,31 +39,31 @@ class Submission {
   Result<std::vector<Object*>> submit(Call call);
   // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
   void release_arguments(Task& task);
-  // Whether this process has submitted the task, and the task has not ended. Another submitter is told by way of the node.
-  // `recursive`: with what the task has started, which its worker knows.
+  // Cancels a task. True: this process has submitted the task, and it has not ended. Where another process has submitted
+  // it, the node tells that one. `recursive`: the tasks that it has started are cancelled too, which its worker knows.
   bool cancel(Object* object, bool force, bool recursive = false);
-  // The number that the next task gets, of those that this process starts.
+  // The number of the next task that this process will submit.
   std::uint64_t next_number();
-  // The tasks with numbers from `first` to before `end`, and what they have started.
+  // Cancels the tasks with numbers from `first` to before `end`, and the tasks that these have started.
   void cancel_between(std::uint64_t first, std::uint64_t end);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
-  // Begins and ends a reservation (model/reservation.h), in the order of what this process submits.
+  // Begins or ends a reservation (model/reservation.h). The node learns of it in order with what this process submits.
   void set_aside(const wire::SetAside& reservation);
   void put_back(const std::string& name);
   // The number of a further worker key (a runtime env), held once more. Equal keys share a number while anybody holds it. The
   // node may end what it has for a key that no task or actor uses, and makes it anew at the next use.
   std::uint32_t define_key(const wire::WorkerKey& key);
   void hold_key(std::uint32_t number);
-  // One of those that hold the key will submit nothing more with it. Tasks that were submitted with it go on.
+  // Ends one hold of the key, whose holder will submit nothing more with it. Tasks that were submitted with it go on.
   void forget_key(std::uint32_t number);
-  // What the call of an actor has started, and what that has started; and that the call has ended.
+  // Cancels the tasks that a call of an actor has started, and those that these have started; and forgets an ended call.
   void cancel_started(std::uint64_t call);
   void forget_started(std::uint64_t call);
   // The call for which this thread submits tasks; 0: none, or one that is alone in its process.
   static void set_starter(std::uint64_t call);
   static std::uint64_t starter();
-  // Depth of tasks that this thread submits.
+  // The depth of the tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
   static std::uint32_t depth();
 

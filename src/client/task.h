@@ -29,7 +29,7 @@ struct Function {
   std::string name;      // for logs, status and errors
   // The bytes of wire/function_payload.h, shared by all functions with this id.
   std::shared_ptr<const std::string> payload = std::make_shared<const std::string>();
-  std::uint64_t mean_ns = 0;  // of its run time, moving; 0: not known yet. Guarded by Client's mutex
+  std::uint64_t mean_ns = 0;  // a moving mean of its run time; 0: not known yet. Guarded by Client's mutex
 };
 
 // A stretch of encoded arguments and the object whose value comes after it.
@@ -48,7 +48,7 @@ struct Task {
   bool constructs = false;  // an actor: it goes to the node, and has no result
   std::uint8_t attempt = 0;
   std::uint16_t returns = 1;
-  std::int32_t retries_left = 0;   // for lost workers, and exceptions it may be tried again after; -1: no limit
+  std::int32_t retries_left = 0;   // after lost workers, and after exceptions that allow a retry; -1: no limit
   std::uint32_t missing = 0;       // arguments that are not ready
   Object* first_result = nullptr;  // counted; null once done
   std::shared_ptr<Function> function;
@@ -75,7 +75,7 @@ inline constexpr std::size_t kFastBytes = 120;
 inline constexpr std::size_t kUsualFrameBytes = kFastBytes - 1;  // a string ends with a zero
 static_assert(sizeof(Task) <= kFastBytes);
 
-// Where TaskHead lies in a task's frame.
+// The place of the TaskHead in a task's frame.
 inline constexpr std::size_t kHeadOffset = sizeof(wire::FrameHeader);
 
 }  // namespace fray::client

@@ -119,6 +119,8 @@ void TaskLedger::on_item(Lease* lease, std::uint64_t number, std::string_view bo
                  : objects_.own_id(objects_.take_sequence(1));
   complete(item, value);
   ItemStream& items = *stream->detail->stream;
+  // The limit may have been lifted before the worker began the task, or this attempt of it.
+  if (index == 0 && items.unlimited) taken(stream, ~std::uint64_t{0});
   if (index < items.received) {  // an earlier attempt has sent this item
     taken(stream, item_bytes(*item));
     return objects_.destroy(item);

@@ -41,15 +41,15 @@ inline constexpr const char* kCancelledUnsent = "the task was cancelled before i
 // Whoever sends a task.
 struct TaskSender {
   virtual ~TaskSender() = default;
-  // The task's arguments are there and its frame is whole. `again`: it was sent before, and goes before tasks that were
-  // not.
+  // The task's arguments are there and its frame is whole. `again`: the task was sent before, and is to be sent before those
+  // that were not.
   virtual void ready(Task* task, bool again) = 0;
   virtual void ended(Task* task) = 0;     // the task is about to be deleted
   virtual void withdraw(Task* task) = 0;  // the task was cancelled before it was sent, and is to fail
   // Everything that had arrived on the lease's socket was handled; the lease may be dead now.
   virtual void was_read(Lease* lease, bool answered) = 0;
   virtual void handle(Lease* lease, const wire::Incoming& frame) = 0;  // a frame that is neither result nor item
-  virtual void broke(Lease* lease) = 0;                                // it is dead from now on
+  virtual void broke(Lease* lease) = 0;                                // the lease is dead from now on
 };
 
 class TaskLedger {
@@ -63,7 +63,7 @@ class TaskLedger {
   Status check_size(const Task& task) const;
   void submit(Task* task);
   void argument_ready(Object* object);  // tasks that waited for it
-  // True when the task had not ended yet. `recursive`: with what it has started.
+  // True when the task had not ended yet. `recursive`: the tasks that it has started are cancelled too.
   bool cancel(Object* object, bool force, bool recursive = false);
   // Cancels the tasks with numbers from `first` to before `end`, and the tasks that these have started.
   void cancel_between(std::uint64_t first, std::uint64_t end);
@@ -74,7 +74,7 @@ class TaskLedger {
   std::size_t unfinished() const { return unfinished_; }
 
   // ---- For senders ----
-  void enqueue(Task* task, bool again);  // it may be sent, once its frame is whole
+  void enqueue(Task* task, bool again);  // the task may be sent, once its frame is whole
   void send(Lease* lease, Task* task);
   void send_call(Lease* connection, Task* call);
   void send_out(Lease* lease);

@@ -25,16 +25,16 @@ struct TaskQueue {
   TaskSender* sender = nullptr;
   std::uint32_t number = 0;  // the demand's number
   WorkShape shape;
-  DemandWindow* window = nullptr;                // of all that differ in their key alone
+  DemandWindow* window = nullptr;                // shared by all queues that differ in their key alone
   std::uint32_t most_leases = 1;                 // how many such workers could ever run at once
   std::uint32_t told = 0;                        // the demand that the node knows, or kUnknownDemand
   bool asks = false;                             // for leases, as last told
   std::uint32_t owed = 0;                        // leases that the node has asked back and not been given yet
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used
-  std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::withdraw()
-  std::size_t cancelled = 0;                     // of them
-  std::uint32_t leases = 0;                      // all that it has
+  std::deque<Task*> ready;                       // includes tasks that were cancelled here; see TaskTable::withdraw()
+  std::size_t cancelled = 0;                     // how many of `ready` are cancelled
+  std::uint32_t leases = 0;                      // how many leases it has
   LeaseOrder order;
   std::size_t unfinished = 0;  // tasks that are to run on its leases, wherever they are now
 

@@ -37,7 +37,8 @@ class TaskQueues {
   ByShape by_shape_;
   std::map<WorkShape, DemandWindow> windows_;  // by shapes of any key
   std::unordered_map<std::uint32_t, TaskQueue*> by_number_;
-  std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
+  // Never given twice: a message of the node about a former number may still be on its way.
+  std::uint32_t next_number_ = 0;
 };
 
 }  // namespace fray::client

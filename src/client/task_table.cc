@@ -97,6 +97,16 @@ void TaskTable::was_read(Lease* lease, bool answered) {
   pay(queue);
   if (leases_.find(id) == leases_.end()) return tell_demand(queue);
   dispatch(queue);
+  // Where many leases are busy with slow tasks, dispatch() gives up before it comes to this one.
+  bool sent = false;
+  while (!queue->ready.empty() && lease->usable() && room(*lease, *queue->ready.front()) > 0) {
+    ledger_.send(lease, queue->ready.front());
+    queue->ready.pop_front();
+    queue->order.place(lease);
+    sweep(queue);
+    sent = true;
+  }
+  if (sent) tell_demand(queue);
   if (lease->buffered > 0 && lease->sent.size() - lease->buffered <= kDeepest / 2) ledger_.send_out(lease);
 }
 

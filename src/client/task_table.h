@@ -49,7 +49,7 @@ class TaskTable : private TaskSender {
   ~TaskTable() override;
 
   void set_limits(Limits limits) { limits_ = limits; }
-  // The queue for such tasks, submitted at this depth; null where none was made yet.
+  // The queue of the tasks of this shape and depth; null when none was made yet.
   TaskQueue* known_queue(const WorkShape& asked, std::uint32_t depth);
   TaskQueue* queue(const WorkShape& asked, std::uint32_t depth);
 
@@ -59,11 +59,11 @@ class TaskTable : private TaskSender {
   void reclaim(std::uint32_t demand, std::uint32_t count);
   void clear();  // the node is gone; TaskLedger fails every task
 
-  // No further tasks will name this key: the node is told so when those there are have ended.
+  // No further task will name this key: the node is told so when the present ones have ended.
   void retire_key(std::uint32_t key);
   // Time-driven work: balance, idle leases. `closing`: return every idle lease.
   void tick(Clock::time_point now, bool closing);
-  // When tick() has something to do, if nothing happens before.
+  // When tick() will have something to do, if nothing happens before.
   std::optional<Clock::time_point> next_due() const;
 
  private:
@@ -86,7 +86,7 @@ class TaskTable : private TaskSender {
   void tell_next(DemandWindow& window);
   void look_at_retired(const TaskQueue& queue);
   void balance(TaskQueue* queue, Clock::time_point now);
-  // Who could run what waits behind a running task.
+  // The workers that could run the tasks that wait behind a running one.
   enum class Spare : std::uint8_t { kNone, kMayBeGranted, kIdle };
   static Spare spare_of(const TaskQueue& queue);
   void tick(TaskQueue* queue, Clock::time_point now, bool closing);
@@ -105,8 +105,8 @@ class TaskTable : private TaskSender {
   std::unique_ptr<TaskQueues> queues_;
   std::map<std::int32_t, std::int32_t> asking_;  // by priority: how many queues ask for leases
   std::map<std::uint32_t, TaskQueue*> holding_;  // by number: queues that have leases
-  TaskQueue* last_queue_ = nullptr;              // asked for last; most tasks are like the one before
-  std::vector<std::uint32_t> paused_;            // numbers of queues
+  TaskQueue* last_queue_ = nullptr;    // the queue that was asked for last; most tasks are like the one before
+  std::vector<std::uint32_t> paused_;  // numbers of queues
   std::set<std::uint32_t> retired_keys_;
   std::vector<std::uint32_t> settled_keys_;  // of these: a queue has neither tasks nor leases any more
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;

@@ -1,6 +1,7 @@
 #include "client/task_table.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -328,6 +329,28 @@ TEST_F(TaskTableTest, FunctionTravelsOnceForEachLease) {
   worker.read();
   EXPECT_EQ(worker.functions, 1);
   EXPECT_EQ(worker.tasks.size(), 5u);
+}
+
+TEST_F(TaskTableTest, AWorkerThatAnswersIsSentSeveralShortTasksAlthoughManyOthersAreBusyWithLongOnes) {
+  constexpr std::uint64_t kBusy = 20;
+  std::deque<FakeWorker> busy(kBusy);
+  for (std::uint64_t i = 0; i < kBusy; ++i) submit();
+  for (std::uint64_t i = 0; i < kBusy; ++i) grant(i + 1, &busy[i]);
+  function_ = std::make_shared<Function>(*function_);
+  function_->id = 6;
+  function_->mean_ns = 1000;
+  for (int i = 0; i < 10; ++i) submit();
+  FakeWorker worker;
+  grant(kBusy + 1, &worker);
+  ledger_.flush();
+  worker.read();
+  const std::vector<std::uint64_t> first = worker.tasks;
+  ASSERT_FALSE(first.empty());
+  for (std::uint64_t task : first) worker.answer(task);
+  ledger_.receive(lease(kBusy));
+  ledger_.flush();
+  worker.read();
+  EXPECT_EQ(worker.tasks.size(), 10u);
 }
 
 TEST_F(TaskTableTest, EverythingSubmittedAndNeverFetchedLeavesOnTicks) {

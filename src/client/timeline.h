@@ -37,7 +37,7 @@ class Timeline {
     std::uint64_t peak_memory_bytes = wire::ResultHead::kNotMeasured;
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
-    std::uint32_t name = 0;    // its place among the names; set by add()
+    std::uint32_t name = 0;    // the place of its name in `names`; set by add()
     std::uint8_t attempt = 0;  // retries before it
   };
 
@@ -50,7 +50,7 @@ class Timeline {
   static constexpr std::size_t kMostFailureBytes = 16u << 20;       // of all of them
   static constexpr std::size_t kMostBytesOfOneFailure = 64u << 10;  // a packed exception cannot be cut
 
-  // What a task ended with that did not succeed: a packed exception, or a status of the engine as text.
+  // How a task has failed: a packed exception, or a status of the engine as text.
   struct Failure {
     std::string name;
     std::uint64_t task = 0;
@@ -64,8 +64,8 @@ class Timeline {
   const std::vector<Failure>& failures() const { return failures_; }
   Runs runs() const;
   std::uint64_t dropped() const { return dropped_; }
-  // How many were ever added. visit_since() gives those after the first `since` of them that are still kept, with their
-  // names, the oldest first.
+  // How many runs were ever added. visit_since() gives the runs after the first `since` of them that are still kept, with
+  // their names, the oldest first.
   std::uint64_t added() const { return dropped_ + count_; }
   template <typename Visit>
   void visit_since(std::uint64_t since, Visit visit) const {
@@ -93,7 +93,7 @@ class Timeline {
   std::deque<Name> names_;  // their texts stay where they are
   std::unordered_map<std::string_view, std::uint32_t> places_;
   std::vector<std::uint32_t> free_places_;
-  std::uint32_t last_place_ = 0;  // of the run before; most tasks have its name
+  std::uint32_t last_place_ = 0;  // of the name of the last run; most runs have the same name
   std::size_t name_bytes_ = 0;
   std::vector<Failure> failures_;
   std::size_t failure_bytes_ = 0;

@@ -18,7 +18,7 @@ namespace fray::client {
 
 class UserWait {
  public:
-  // `awaited`: what the wait is for, if it has no limit of time; null: nobody is told.
+  // `awaited`: what the wait is for, if it has no limit of time; null: the node is not told.
   UserWait(WaitHooks& hooks, const Awaited* awaited, WorkerSeat& seat, SideWaits& side_waits, CallWaits& call_waits)
       : hooks_(hooks),
         plain_(hooks),
@@ -51,7 +51,7 @@ class UserWait {
   std::optional<CallWaits::KnownWait> known_;  // nothing for a wait with a deadline, which ends by itself
   Clock::time_point tell_at_ = Clock::time_point::max();
   Clock::duration tell_again_{};
-  Clock::time_point long_at_ = Clock::time_point::max();  // from when on it counts as a long wait
+  Clock::time_point long_at_ = Clock::time_point::max();  // when it begins to count as a long wait
   std::optional<CallWaits::Sleeper> sleeper_;
   std::optional<std::uint64_t> side_wait_;
   bool is_long_ = false;

@@ -24,6 +24,7 @@
 //
 //   watching   nobody leads: the node's socket, and those on which answers are due
 //   led        somebody leads: no socket, but those that have not taken all frames; who stops leading guards
+//              (a leader that still spins reads workers alone, so a look in that moment reads all sockets)
 //   napping    frames or tasks come one after the other: the node's socket alone, for one kTick, so that they are
 //              served together and not one by one
 //
@@ -54,10 +55,17 @@
 #include "base/function_ref.h"
 #include "client/client_mutex.h"
 #include "client/duty_plan.h"
+#include "os/process/crowded_cpu.h"
 
 namespace fray::client {
 
 enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed, kDeadlock };
+
+// What the backup thread was woken by, among other things.
+struct BackupWoken {
+  bool alarmed = false;
+  bool signalled = false;
+};
 
 // `Sources`, all under the mutex:
 //   is_open()                         false: every wait ends
@@ -165,7 +173,7 @@ class WaitKernel {
     while (!stopping_) {
       look(backup);
       if (stopping_) return;
-      backup.alarmed = System::sleep_as_backup(backup.set, backup_bell_, alarm_, signals_, backup.until);
+      backup.woken = System::sleep_as_backup(backup.set, backup_bell_, alarm_, signals_, backup.until);
       backup_asleep_ = false;
     }
   }
@@ -195,9 +203,10 @@ class WaitKernel {
   struct Backup {
     typename System::Watched set;
     TimePoint until{};
-    bool alarmed = false;  // the alarm has rung, and goes on until it is cancelled
-    int quick_looks = 0;   // in a row, each within kTick of the one before
-    bool naps = false;     // frames stream in: the sockets are not watched, and it looks each kTick
+    BackupWoken woken;
+    bool marked = false;  // it has set the mark `guarded_` itself, so no alarm belongs to it
+    int quick_looks = 0;  // in a row, each within kTick of the one before
+    bool naps = false;    // frames stream in: the sockets are not watched, and it looks each kTick
   };
 
   // ---- A thread that waits ----
@@ -233,17 +242,21 @@ class WaitKernel {
   }
 
   // Whether the thread is to give up, which is asked only after ask_waiters() or a signal. The question runs Python's
-  // handlers of signals, which may take any time; meanwhile no thread leads.
+  // handlers of signals, which may take any time; meanwhile no thread leads, and a further signal may come that the
+  // question has not seen.
   template <typename Waiter>
   bool interrupted(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
-    if (turn.asks == asks_ || !turn.waiter.is_main_thread()) return false;
-    turn.asks = asks_;
-    guard_sockets();
-    mutex_.unlock();
-    const bool give_up = turn.waiter.interrupted(turn.asleep);
-    mutex_.lock();
-    if (give_up) turn.asleep = false;
-    return give_up;
+    if (!turn.waiter.is_main_thread()) return false;
+    while (turn.asks != asks_) {
+      turn.asks = asks_;
+      guard_sockets();
+      mutex_.unlock();
+      const bool give_up = turn.waiter.interrupted(turn.asleep);
+      mutex_.lock();
+      if (give_up) turn.asleep = false;
+      if (give_up) return true;
+    }
+    return false;
   }
 
   template <typename Waiter>
@@ -280,22 +293,30 @@ class WaitKernel {
     return std::nullopt;
   }
 
-  // Reads without sleeping for kSpin: short tasks answer sooner than a thread falls asleep and is woken. True: the
-  // condition holds.
+  // Reads without sleeping for kSpin, unless others want the CPU: short tasks answer sooner than a thread falls asleep
+  // and is woken. True: the condition holds.
   template <typename Waiter>
   bool spin(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
-    const TimePoint end = System::now() + kSpin;
-    do {
+    TimePoint now = System::now();
+    const TimePoint end = now + kSpin;
+    while (true) {
       sources_.read_workers();
       if (turn.condition()) {
         step_down();
         return true;
       }
+      if (now >= end || crowd_.wants_cpu(ns_of(now))) return false;
       mutex_.unlock();
+      const TimePoint before = System::now();
       System::yield();
+      now = System::now();
       mutex_.lock();
-    } while (System::now() < end);
-    return false;
+      crowd_.note_yield(ns_of(before), ns_of(now));
+    }
+  }
+
+  static std::uint64_t ns_of(TimePoint moment) {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(moment.time_since_epoch()).count());
   }
 
   // This thread now does what the backup thread would do: it sends everything, and it reads. So the alarm is cancelled,
@@ -342,24 +363,27 @@ class WaitKernel {
 
   // ---- The backup thread ----
 
-  // First the alarm, then the mark: an alarm that is set in between rings for nothing, and is none to rely on.
+  // While it looks nobody needs an alarm, so it sets the mark itself if nobody else has.
+  void begin_guard(Backup& backup) { backup.marked = !guarded_.exchange(true) || backup.marked; }
+  // First the alarm, then the mark: an alarm that is set in between rings for nothing, and is none to rely on. An alarm
+  // that has rung goes on until it is cancelled.
   void clear_guard(Backup& backup) {
-    if (!std::exchange(backup.alarmed, false) && !guarded_) return;
-    alarm_.cancel();
+    if (backup.woken.alarmed || !backup.marked) alarm_.cancel();
+    backup.marked = false;
     guarded_ = false;
   }
 
   void look(Backup& backup) {
-    const bool asked = signals_.take() || ask_wanted_.exchange(false);
+    begin_guard(backup);
+    const bool signalled = backup.woken.signalled && signals_.take();
+    const bool asked = ask_wanted_.exchange(false) || signalled;
     Lock lock(mutex_);
     if (asked) {
       ++asks_;
       tell();
     }
-    if (!reader_busy_) {
-      sources_.read_all();
-      told_ = news_;  // without a leader there are no followers to wake
-    }
+    if (!leader_asleep_) sources_.read_all();  // a leader that spins reads the sockets of workers alone
+    if (!reader_busy_) told_ = news_;          // without a leader there are no followers to wake
     sources_.serve(System::now());
     // All work under the mutex is done, and some of it may have set the alarm. The rest is checked below, so it is not
     // needed.
@@ -399,7 +423,7 @@ class WaitKernel {
     backup.until = std::min(backup.until, duty.due);
     if (streams) backup.until = std::min(backup.until, now + kTick);
     if (backup.until <= now + kTick) {
-      guarded_ = true;  // the next look is so soon that no alarm is needed
+      backup.marked = !guarded_.exchange(true);  // the next look is so soon that no alarm is needed
     } else {
       backup_asleep_ = true;
     }
@@ -446,6 +470,7 @@ class WaitKernel {
   typename System::Condition readers_changed_;
   bool reader_busy_ FRAY_GUARDED_BY(client_mutex) = false;
   int followers_ FRAY_GUARDED_BY(client_mutex) = 0;
+  os::CrowdedCpu crowd_ FRAY_GUARDED_BY(client_mutex);        // of the threads that lead
   std::uint64_t progress_ FRAY_GUARDED_BY(client_mutex) = 0;  // how often frames were read
   std::uint64_t news_ FRAY_GUARDED_BY(client_mutex) = 0;
   std::uint64_t told_ FRAY_GUARDED_BY(client_mutex) = 0;  // the value of news_ when sleepers were last woken

@@ -79,14 +79,13 @@ struct WaitSystem {
     set.push_back({bell.fd(), POLLIN, 0});
     if (poll(set, until) && (set.back().revents & POLLIN) != 0) bell.take();
   }
-  // Whether the alarm rings.
-  static bool sleep_as_backup(Watched& set, Bell& bell, const Alarm& alarm, const SignalPipe& signals,
-                              TimePoint until) {
+  static BackupWoken sleep_as_backup(Watched& set, Bell& bell, const Alarm& alarm, const SignalPipe& signals,
+                                     TimePoint until) {
     const std::size_t place = set.size();
     set.push_back({alarm.fd(), POLLIN, 0});
     set.push_back({signals.read_fd(), POLLIN, 0});
     sleep(set, bell, until);
-    return (set[place].revents & POLLIN) != 0;
+    return {(set[place].revents & POLLIN) != 0, (set[place + 1].revents & POLLIN) != 0};
   }
 
  private:

@@ -24,11 +24,11 @@ struct WorkerDuty {
   // Called by the backup thread, without the client's mutex: when it wakes up for any reason, within a millisecond after
   // Client::guard(), when watch_fd() is readable, and when the last plan says so.
   virtual DutyPlan look() = 0;
-  virtual int watch_fd() = 0;  // what the backup thread watches in its sleep; always the same. Called with the mutex
+  virtual int watch_fd() = 0;  // which the backup thread watches in its sleep; always the same. Called with the mutex
   virtual void blocked() = 0;
   virtual void unblocked() = 0;
-  // Sends the answers of calls that have ended; false when something had to stay back. May be called with the client's
-  // mutex held.
+  // Sends the answers of calls that have ended; false when the sockets have not taken all of them. May be called with the
+  // client's mutex held.
   virtual bool flush_answers() = 0;
   virtual void wake() = 0;     // an event loop that runs calls has something to look at; likewise
   virtual void abandon() = 0;  // in a child of fork(): close sockets, touch no lock

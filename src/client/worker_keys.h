@@ -23,7 +23,7 @@ class WorkerKeys {
     bool is_new = false;
   };
 
-  // What the client itself is like: number 0, which is never let go.
+  // The key of workers like the client itself: number 0, which is never released.
   void hold_own(const wire::WorkerKey& key);
   Held hold(const wire::WorkerKey& key);
   void hold_again(std::uint32_t number);

@@ -10,6 +10,8 @@ namespace {
 constexpr auto kDrainLimit = 1s;  // how long to wait for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
 constexpr auto kExitPatience = 5s;  // how long to wait at the exit for a reader of the output that has stopped reading
+// The same for lines behind the last ones. Short, for Ctrl-C cannot end it, and may just have ended the longer wait.
+constexpr auto kLastLines = 500ms;
 }  // namespace
 
 void WorkerOutput::arrived(wire::Log log) {
@@ -69,6 +71,16 @@ void WorkerOutput::drain(WaitHooks& hooks) {
     return goes_on;
   });
   hooks.after_sleep();
+}
+
+void WorkerOutput::end() {
+  {
+    ClientLock lock(mutex_);
+    deliver(true);
+  }
+  if (writer_ == nullptr) return;
+  const Clock::time_point latest = Clock::now() + kLastLines;
+  writer_->finish(kExitPatience, [latest] { return Clock::now() < latest; });
 }
 
 }  // namespace fray::client

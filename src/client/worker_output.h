@@ -1,9 +1,10 @@
 // WorkerOutput: takes what the workers of this client print out of the node's messages, and hands it to the program's
 // output.
 //
-// Threading:  under the client's mutex, but for drain(), which waits.
+// Threading:  under the client's mutex, but for drain() and end(), which wait.
 // Ownership:  owns lines that are held back (client/line_folder.h); borrows the writer.
-// Failure:    without a writer everything is dropped. drain() gives up after some seconds without a reader.
+// Failure:    without a writer everything is dropped. Where nobody reads the output, drain() gives up after some seconds
+//             and end() after half a second.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ class WorkerOutput {
   // Waits a short time for output that workers wrote before their results arrived, and then, as long as somebody reads
   // the program's output, until all of it is written.
   void drain(WaitHooks& hooks);
+  // The same for lines that came after that, of workers that were just ending, when the client has stopped reading. The
+  // writer's thread, which they have begun again, ends with them.
+  void end();
 
  private:
   void hold() FRAY_REQUIRES(client_mutex);

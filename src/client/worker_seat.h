@@ -24,7 +24,7 @@ class WorkerSeat {
   explicit WorkerSeat(ClientMutex& mutex) : mutex_(mutex) {}
 
   bool is_taken() const FRAY_REQUIRES(client_mutex) { return duty_ != nullptr; }
-  WorkerDuty* duty() FRAY_REQUIRES(client_mutex) { return duty_; }  // null: nobody
+  WorkerDuty* duty() FRAY_REQUIRES(client_mutex) { return duty_; }  // null: there is none
   // Releases the mutex while it waits for a look of the duty that was set before.
   void set_duty(WorkerDuty* duty, ClientLock& lock) FRAY_REQUIRES(client_mutex);
   // Called by the backup thread. Releases the mutex during the look.
@@ -53,7 +53,7 @@ class WorkerSeat {
   std::optional<wire::BindDevices> early_devices_ FRAY_GUARDED_BY(client_mutex);
   WorkerDuty* duty_ FRAY_GUARDED_BY(client_mutex) = nullptr;
   std::uint32_t places_ FRAY_GUARDED_BY(client_mutex) = 1;
-  bool busy_ FRAY_GUARDED_BY(client_mutex) = false;  // the duty looks, without the mutex
+  bool busy_ FRAY_GUARDED_BY(client_mutex) = false;  // the duty is in look(), without the mutex
   ClientCondition left_;
 };
 

@@ -22,8 +22,9 @@ using namespace std::chrono_literals;
 using TimePoint = WaitSchedule::TimePoint;
 
 constexpr auto kYield = 7us;
-constexpr auto kSlack = 200us;  // of what is done in time: spins
-constexpr auto kTick = 1ms;     // of the kernel
+constexpr auto kTick = 1ms;  // of the kernel
+// A yield that gives the CPU to another program.
+constexpr auto kLongYield = std::chrono::microseconds(os::CrowdedCpu::kLongNs / 1000);
 constexpr int kNoObject = -1;
 
 WaitSchedule& schedule() { return WaitSchedule::current(); }
@@ -182,7 +183,7 @@ struct PlayedSystem {
 
   static TimePoint now() { return schedule().now(); }
   static void yield() {
-    schedule().spend(kYield);
+    schedule().spend(crowded && schedule().random().percent(3) ? kLongYield : kYield);
     schedule().step();
   }
   static bool is_readable(const Watched& set) { return std::ranges::any_of(set, &Channel::is_readable); }
@@ -191,19 +192,22 @@ struct PlayedSystem {
     schedule().block([&] { return bell.is_rung() || is_readable(set); }, until);
     if (bell.is_rung()) bell.take();
   }
-  static bool sleep_as_backup(const Watched& set, PlayedBell& bell, const PlayedAlarm& alarm,
-                              const PlayedSignals& signals, TimePoint until) {
+  static BackupWoken sleep_as_backup(const Watched& set, PlayedBell& bell, const PlayedAlarm& alarm,
+                                     const PlayedSignals& signals, TimePoint until) {
     schedule().step();
     schedule().block([&] { return bell.is_rung() || signals.has_come() || is_readable(set); }, until, false,
                      alarm.when());
     if (bell.is_rung()) bell.take();
     ++wakes;
-    return *alarm.when() <= now();
+    return {*alarm.when() <= now(), signals.has_come()};
   }
 
   using Alarm = PlayedAlarm;
   using Signals = PlayedSignals;
+  // How late may be what is done in time: by spins, and by yields to other programs.
+  static std::chrono::microseconds slack() { return crowded ? 300us : 200us; }
   static inline std::uint64_t wakes = 0;  // of the backup thread
+  static inline bool crowded = false;     // others want the CPU, too
 };
 
 // ---- The world ----
@@ -217,7 +221,9 @@ class World {
     for (std::uint32_t i = random_.below(3); i > 0; --i) channels_.emplace_back().peer = Channel::Peer::kWorker;
     for (std::uint32_t i = random_.below(3); i > 0; --i) channels_.emplace_back().peer = Channel::Peer::kActor;
     streams_ = random_.percent(10);
+    quick_ = channels_.size() > 1 && random_.percent(3);
     duty_.peer = Channel::Peer::kDuty;
+    PlayedSystem::crowded = random_.percent(20);
   }
 
   void run();
@@ -346,6 +352,7 @@ class World {
   std::uint64_t duty_asked_ = 0;  // by the backup thread
   std::optional<TimePoint> line_due_;
   bool streams_ = false;    // frames come all the time
+  bool quick_ = false;      // one call after the other is answered while the caller spins
   std::size_t active_ = 0;  // threads that wait, call or run tasks
   bool over_ = false;       // nothing more comes from outside
 };
@@ -377,6 +384,7 @@ struct World::PlayedWaiter {
     const bool give_up = wait.interrupted_at.has_value();
     if (give_up) wait.sleeps = 0;
     if (give_up) wait.listens = false;
+    world.schedule_.step();
     return give_up;
   }
 };
@@ -420,7 +428,7 @@ int World::submit() {
   const int object = static_cast<int>(ready_.size());
   ready_.push_back(false);
   ++events_;
-  const std::size_t place = random_.below(channels_.size());
+  const std::size_t place = quick_ ? 1 : random_.below(channels_.size());
   if (channels_[place].peer == Channel::Peer::kActor && channels_[place].unanswered == 0) ++version_;
   ++channels_[place].unanswered;
   if (random_.percent(40)) {
@@ -433,7 +441,7 @@ int World::submit() {
 }
 
 void World::send(std::size_t channel, int object) {
-  answers_.push_back({schedule_.now() + some_time(), channel, object});
+  answers_.push_back({schedule_.now() + (quick_ ? 3us : some_time()), channel, object});
 }
 
 DutyPlan World::look_at_duty() {
@@ -494,7 +502,7 @@ void World::check_outcome(const Wait& wait, int object, WaitResult result) {
 }
 
 void World::be_waiter(Wait& wait) {
-  for (std::uint32_t left = 1 + random_.below(4); left > 0; --left) {
+  for (std::uint32_t left = quick_ ? 100 : 1 + random_.below(4); left > 0; --left) {
     int object = 0;
     {
       PlayedLock lock(mutex_);
@@ -579,7 +587,7 @@ void World::be_outside() {
       log_.fault("message of the node");
     }
     Wait& main = waits_.front();
-    if (random_.percent(10) && main.is_main && main.begun && !main.interrupted_at) {
+    if (random_.percent(25) && main.is_main && main.begun && !main.interrupted_at) {
       main.interrupted_at = schedule_.now();
       ++events_;
       if (random_.percent(30)) {
@@ -642,10 +650,14 @@ void World::at_rest(TimePoint next) {
   if (duty_runs_ && open_) check_duty(next);
   if (kernel_.is_leaderless()) schedule_.fail("threads follow and none leads");
   if (!open_) return;
-  if (line_due_ && next > *line_due_ + kTick + kSlack) schedule_.fail("a line is held for longer than it was to be");
-  if (lease_due_ && next > *lease_due_ + kTick + kSlack) schedule_.fail("the backup thread does not come in time");
-  if (!unsent_.empty() && next > unsent_.front().since + kTick + kSlack) schedule_.fail("a frame is not sent");
-  if (returned_ && next > *returned_ + kTick + kSlack) schedule_.fail("what was noted without the mutex is not sent");
+  if (line_due_ && next > *line_due_ + kTick + PlayedSystem::slack())
+    schedule_.fail("a line is held for longer than it was to be");
+  if (lease_due_ && next > *lease_due_ + kTick + PlayedSystem::slack())
+    schedule_.fail("the backup thread does not come in time");
+  if (!unsent_.empty() && next > unsent_.front().since + kTick + PlayedSystem::slack())
+    schedule_.fail("a frame is not sent");
+  if (returned_ && next > *returned_ + kTick + PlayedSystem::slack())
+    schedule_.fail("what was noted without the mutex is not sent");
   check_silence();
 }
 
@@ -658,11 +670,11 @@ void World::check_silence() {
 
 void World::check_duty(TimePoint next) {
   const TimePoint slow = duty_since_ + kTick;
-  if (!duty_seen_ && next > slow + kSlack) schedule_.fail("nobody looks at a slow task");
-  if (duty_deadline_ != TimePoint::max() && next > std::max(duty_deadline_, slow) + kSlack) {
+  if (!duty_seen_ && next > slow + PlayedSystem::slack()) schedule_.fail("nobody looks at a slow task");
+  if (duty_deadline_ != TimePoint::max() && next > std::max(duty_deadline_, slow) + PlayedSystem::slack()) {
     schedule_.fail("the timeout of a task is overslept");
   }
-  if (!duty_.frames.empty() && next > std::max(duty_.frames.front().arrived, slow) + kSlack) {
+  if (!duty_.frames.empty() && next > std::max(duty_.frames.front().arrived, slow) + PlayedSystem::slack()) {
     schedule_.fail("a message to a slow task lies unread");
   }
 }
@@ -671,17 +683,18 @@ void World::check_wait(const Wait& wait, TimePoint next) {
   if (ready_[static_cast<std::size_t>(wait.object)]) schedule_.fail("a thread sleeps and its result is there");
   if (wait.refused) schedule_.fail("a thread sleeps and its wait was refused");
   if (!open_) schedule_.fail("a thread sleeps and the client is closed");
-  if (wait.deadline && next > *wait.deadline + kSlack) schedule_.fail("a thread oversleeps its deadline");
-  if (wait.due != TimePoint::max() && next > wait.due + kSlack)
+  if (wait.deadline && next > *wait.deadline + PlayedSystem::slack())
+    schedule_.fail("a thread oversleeps its deadline");
+  if (wait.due != TimePoint::max() && next > wait.due + PlayedSystem::slack())
     schedule_.fail("a wait is not looked at when it is due");
-  if (wait.interrupted_at && next > *wait.interrupted_at + kSlack) {
+  if (wait.interrupted_at && next > *wait.interrupted_at + PlayedSystem::slack()) {
     schedule_.fail("the main thread is not asked whether to give up");
   }
 }
 
 void World::check_unread(const Channel& channel, TimePoint next) {
   if (channel.frames.empty() || !open_) return;
-  if (next > channel.frames.front().arrived + kTick + kSlack) {
+  if (next > channel.frames.front().arrived + kTick + PlayedSystem::slack()) {
     schedule_.fail(fmt::format("a frame lies unread on a socket of kind {}", static_cast<int>(channel.peer)));
   }
 }
