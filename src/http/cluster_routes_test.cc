@@ -172,7 +172,7 @@ TEST_F(ClusterRoutesTest, who_leaves_ends_the_program_that_reads_for_them) {
   world_.read(page, [](const std::string& text) { return text.find("<b>3") != std::string::npos; });
   EXPECT_EQ(os::children_of_this_process().size(), 1u);
   page.reset();
-  for (int i = 0; i < 200 && !os::children_of_this_process().empty(); ++i) {
+  for (int i = 0; i < 3000 && !os::children_of_this_process().empty(); ++i) {
     world_.loop->run_once(std::chrono::milliseconds(10));
     while (os::reap_one()) {
     }

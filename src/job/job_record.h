@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/status.h"
 #include "model/job_info.h"
 #include "model/job_spec.h"
@@ -55,25 +56,8 @@ struct JobRecord {
   std::int64_t started_unix_ns = 0;  // first attempt; 0: none
   std::int64_t ended_unix_ns = 0;    // 0: it has not
 
-  static void visit(auto& record, auto&& field) {
-    field("spec", record.spec);
-    field("sequence", record.sequence);
-    field("parent", record.parent);
-    field("parent_attempt", record.parent_attempt);
-    field("state", record.state);
-    field("attempt", record.attempt);
-    field("attempt_open", record.attempt_open);
-    field("failures", record.failures);
-    field("preemptions", record.preemptions);
-    field("stop_asked", record.stop_asked);
-    field("too_late", record.too_late);
-    field("message", record.message);
-    field("exit_code", record.exit_code);
-    field("replicas", record.replicas);
-    field("accepted_unix_ns", record.accepted_unix_ns);
-    field("started_unix_ns", record.started_unix_ns);
-    field("ended_unix_ns", record.ended_unix_ns);
-  }
+  FRAY_FIELDS(spec, sequence, parent, parent_attempt, state, attempt, attempt_open, failures, preemptions, stop_asked,
+              too_late, message, exit_code, replicas, accepted_unix_ns, started_unix_ns, ended_unix_ns);
 
   std::string json() const;
   static Result<JobRecord> parse(std::string_view json);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "model/ids.h"
 
 namespace fray {
@@ -21,11 +22,7 @@ struct AwaitedCall {
   ActorId actor;     // that it was sent to; of tasks, and where only the submitter knows: none
   std::string name;  // for people; empty where only the submitter knows
 
-  static void visit(auto& awaited, auto&& field) {
-    field("call", awaited.call);
-    field("actor", awaited.actor);
-    field("name", awaited.name);
-  }
+  FRAY_FIELDS(call, actor, name);
   friend bool operator==(const AwaitedCall&, const AwaitedCall&) = default;
 };
 
@@ -36,13 +33,7 @@ struct CallWait {
   std::uint32_t needed = 0;  // of `awaited`, for the wait to end
   std::vector<AwaitedCall> awaited;
 
-  static void visit(auto& wait, auto&& field) {
-    field("call", wait.call);
-    field("name", wait.name);
-    field("places", wait.places);
-    field("needed", wait.needed);
-    field("awaited", wait.awaited);
-  }
+  FRAY_FIELDS(call, name, places, needed, awaited);
   friend bool operator==(const CallWait&, const CallWait&) = default;
 };
 

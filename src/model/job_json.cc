@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <ctime>
-#include <limits>
 #include <type_traits>
 
 #include <fmt/format.h>

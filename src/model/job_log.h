@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace fray {
 
 struct LogCursor {
@@ -16,11 +18,7 @@ struct LogCursor {
   std::uint8_t stream = 1;
   std::uint64_t offset = 0;  // of the next byte to read, counted from the stream's beginning
 
-  static void visit(auto& cursor, auto&& field) {
-    field("replica", cursor.replica);
-    field("stream", cursor.stream);
-    field("offset", cursor.offset);
-  }
+  FRAY_FIELDS(replica, stream, offset);
 
   friend bool operator==(const LogCursor&, const LogCursor&) = default;
 };
@@ -30,11 +28,7 @@ struct LogPiece {
   std::uint64_t missing = 0;  // bytes before it that are gone: rotated away, or lost to a full disk
   std::string bytes;
 
-  static void visit(auto& piece, auto&& field) {
-    field("at", piece.at);
-    field("missing", piece.missing);
-    field("bytes", piece.bytes);
-  }
+  FRAY_FIELDS(at, missing, bytes);
 };
 
 // What was read at once, of one attempt.

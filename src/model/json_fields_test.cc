@@ -24,11 +24,7 @@ struct Cart {
   bool loaded = false;
   std::vector<Wheel> wheels;
 
-  static void visit(auto& cart, auto&& field) {
-    field("name", cart.name);
-    field("loaded", cart.loaded);
-    field("wheels", cart.wheels);
-  }
+  FRAY_FIELDS(name, loaded, wheels);
   friend bool operator==(const Cart&, const Cart&) = default;
 };
 

@@ -32,9 +32,7 @@ inline ResourceSet part_of_reservations(const ResourceSet& asked, bool of_reserv
 inline ResourceSet kept_while_waiting(const ResourceSet& asked, const ResourceSet& available) {
   ResourceSet kept;
   for (const auto& [name, units] : asked.units()) {
-    auto found = available.units().find(name);
-    const bool lacks = found == available.units().end() || found->second < units;
-    if (lacks || !is_of_reservation(name)) kept.set_units(name, units);
+    if (available.units(name) < units || !is_of_reservation(name)) kept.set_units(name, units);
   }
   return kept;
 }

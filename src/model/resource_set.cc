@@ -30,9 +30,13 @@ void ResourceSet::set_units(std::string_view name, std::int64_t units) {
   units_.insert_or_assign(std::string(name), units);
 }
 
-double ResourceSet::amount(std::string_view name) const {
+std::int64_t ResourceSet::units(std::string_view name) const {
   auto found = units_.find(name);
-  return found == units_.end() ? 0.0 : static_cast<double>(found->second) / static_cast<double>(kUnitsPerOne);
+  return found == units_.end() ? 0 : found->second;
+}
+
+double ResourceSet::amount(std::string_view name) const {
+  return static_cast<double>(units(name)) / static_cast<double>(kUnitsPerOne);
 }
 
 bool ResourceSet::covers(const ResourceSet& asked) const {
@@ -44,17 +48,11 @@ bool ResourceSet::covers(const ResourceSet& asked) const {
 }
 
 void ResourceSet::add(const ResourceSet& other) {
-  for (const auto& [name, units] : other.units_) {
-    auto found = units_.find(name);
-    set_units(name, (found == units_.end() ? 0 : found->second) + units);
-  }
+  for (const auto& [name, units] : other.units_) set_units(name, this->units(name) + units);
 }
 
 void ResourceSet::subtract(const ResourceSet& other) {
-  for (const auto& [name, units] : other.units_) {
-    auto found = units_.find(name);
-    set_units(name, (found == units_.end() ? 0 : found->second) - units);
-  }
+  for (const auto& [name, units] : other.units_) set_units(name, this->units(name) - units);
 }
 
 std::string ResourceSet::to_string() const {

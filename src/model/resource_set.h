@@ -33,6 +33,7 @@ class ResourceSet {
   void subtract(const ResourceSet& other);
 
   const std::map<std::string, std::int64_t, std::less<>>& units() const { return units_; }
+  std::int64_t units(std::string_view name) const;  // 0 of what it has none of
   void set_units(std::string_view name, std::int64_t units);
   // "CPU 1, GPU 0.5, memory 1048576"; "nothing" when empty.
   std::string to_string() const;

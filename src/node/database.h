@@ -1,5 +1,5 @@
-// Database: a SQLite database of the node's own: one file, which no other process has open, and changes that are either
-// wholly on the disk or not made.
+// Database: a SQLite database of the node: one file, which no other process has open, and changes that are either wholly
+// on the disk or not made.
 //
 //   FRAY_ASSIGN_OR_RETURN(auto database, Database::open(path, {"the records of jobs", 1, "CREATE TABLE ..."}));
 //   FRAY_ASSIGN_OR_RETURN(Statement keep, database->prepare("INSERT INTO job VALUES (?, ?)"));
@@ -40,9 +40,9 @@ class Statement {
   Statement& bind(std::uint64_t number);
   Statement& bind(std::string_view text);
   Statement& bind_bytes(std::string_view bytes);
-  // To the end; rows are passed over.
+  // Runs the statement to its end, without its rows.
   Status run();
-  // Whether there is another row; at the end it can be bound anew.
+  // Whether there is another row; after the last one the statement can be bound anew.
   Result<bool> next();
   std::uint64_t number(int column) const;
   std::string bytes(int column) const;  // or text
@@ -60,9 +60,9 @@ class Statement {
 class Database {
  public:
   struct Kind {
-    const char* what;    // in messages: "the records of jobs"
-    int format;          // a file of another one is kCorruption
-    const char* schema;  // makes what is not there
+    const char* what;    // its name in messages: "the records of jobs"
+    int format;          // a file of another format is kCorruption
+    const char* schema;  // creates the tables that are missing
   };
 
   static Result<std::unique_ptr<Database>> open(const std::string& path, const Kind& kind);
@@ -72,7 +72,7 @@ class Database {
 
   Result<Statement> prepare(const char* sql);
   Status change(const std::function<Status()>& body);
-  // What SQLite says of the last call.
+  // The error of SQLite for the last call.
   Status failed(const char* what);
 
  private:
@@ -84,7 +84,7 @@ class Database {
 
   sqlite3* database_;
   const Kind kind_;
-  Status broken_;  // once the disk has failed
+  Status broken_;  // not ok once the disk has failed
 };
 
 }  // namespace fray::node

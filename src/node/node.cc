@@ -66,15 +66,20 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
                  {[this](ProcessId, os::Fd socket) { return roster_.adopt(std::move(socket)) != nullptr; },
                   [this](ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
                     worker_gone(worker, expected, facts, page);
-                  }}),
+                  },
+                  [this](WorkerKeyId key) { leases_.env_settled(key); }}),
       leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers},
-              DeviceNames(settings_.options.gpus)),
+              DeviceNames(settings_.options.gpus),
+              {[this](ProcessId home, LeaseId lease, ProcessId worker) { actors_.granted(home, lease, worker); },
+               [this](ProcessId home, StatusCode code, const std::string& why) { actors_.refused(home, code, why); }}),
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
-      objects_(roster_, memory_, epoch_),
-      actors_(loop, roster_, leases_, objects_),
+      objects_(roster_, memory_, epoch_, [this](const ObjectId& object) { actors_.forgotten(object); }),
+      actors_(loop, roster_, leases_, objects_, [this](ProcessId driver) { return root_of_driver(driver); }),
       waits_(roster_, actors_.table()),
       environments_(loop, *settings_.spawner),
-      jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
+      jobs_(
+          loop, *settings_.spawner, roster_, leases_, actors_, environments_,
+          [this](pid_t pid) { return tree_of_worker(pid); }, job_settings()),
       watch_(
           loop, processes_, leases_.table(),
           [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); },
@@ -83,9 +88,6 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       programs_(loop, *settings_.spawner, os::own_program()),
       dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, programs_, folder_.socket_path(),
                   fmt::format("{:08x}", epoch_)}) {
-  actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
-  jobs_.set_environments(&environments_);
-  jobs_.set_tree_of([this](pid_t pid) { return tree_of_worker(pid); });
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
 
@@ -349,7 +351,7 @@ Status Node::handle_wait(Connection& connection, ControlType type, const wire::I
 }
 
 void Node::job_process_waits(Connection& connection, bool waits) {
-  if (std::exchange(connection.waits, waits) != waits) leases_.job_waits(connection.job, waits);
+  if (std::exchange(connection.waits, waits) != waits) leases_.jobs().waits(connection.job, waits);
 }
 
 Status Node::handle_actor(Connection& connection, ControlType type, wire::Incoming& frame) {

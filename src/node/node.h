@@ -43,14 +43,14 @@ class Node : public NodeView {
     std::string release;
     bool embedded = false;
     JobRules job_rules = {};
-    os::Spawner* spawner = &os::spawner();  // of the fork servers
+    os::Spawner* spawner = &os::spawner();  // which starts the fork servers
   };
 
   static Result<std::unique_ptr<Node>> create(event::Loop& loop, Settings settings);
   Node(event::Loop& loop, Settings settings, SessionFolder folder);
   ~Node() override;
 
-  // The first client's socket; an embedded node lives for it.
+  // Takes the socket of the first client, with which an embedded node ends.
   Status adopt(os::Fd socket);
   // Children have ended (SIGCHLD).
   void reap_children();
@@ -75,7 +75,7 @@ class Node : public NodeView {
   DashboardView& dashboard() override { return dashboard_; }
   Clusters& clusters() override { return clusters_; }
 
-  // Ends the jobs of the home's started node, those of nodes before it among them.
+  // Ends the jobs of the home's started node, those of its former nodes included.
   void stop_all_jobs();
   // Kills and reaps everything below this process.
   static Status kill_everything();
@@ -131,7 +131,7 @@ class Node : public NodeView {
   OwnPrograms programs_;
   Clusters clusters_{loop_, programs_};
   Dashboard dashboard_;
-  Connection* first_ = nullptr;  // until it ends
+  Connection* first_ = nullptr;  // that of the first client, until it ends
 };
 
 }  // namespace fray::node

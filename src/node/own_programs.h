@@ -1,12 +1,12 @@
-// OwnPrograms: programs `fray …` that the node starts to ask what would keep its loop waiting: a process that may not
-// answer, py-spy, another cluster.
+// OwnPrograms: programs `fray …` that the node starts for questions that would keep its loop waiting: to a process that may
+// not answer, to py-spy, to another cluster.
 //
 //   programs.ask({"stack", "--json", "--pid", "4711"}, 15s, [](Result<OwnPrograms::Answer> answer) { ... });
 //   auto id = programs.follow({"job", "logs", "-f", "--", "train"}, {on_output, on_end});
 //
 // Threading:  the node's loop. Callbacks come from the loop, never from inside a call.
-// Ownership:  owns the pipes; a program that is withdrawn, and those that still run at its end, are killed. The node reaps
-//             them like any child, and tells of each.
+// Ownership:  owns the pipes; a program that is withdrawn, and those that still run at the end of this object, are killed.
+//             The node reaps them like any child, and tells this object of each.
 // Failure:    kResourceExhausted beyond kMost at once, or when no program can be started; kTimedOut after the patience. What
 //             a program itself says of a failure is in its Answer.
 #pragma once
@@ -34,29 +34,29 @@ namespace fray::node {
 class OwnPrograms {
  public:
   static constexpr std::size_t kMost = 24;
-  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of an answer
+  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of one answer
 
-  using Id = std::uint64_t;  // never 0
+  using Id = std::uint64_t;  // is never 0
   using Words = std::vector<std::string>;
   using Variables = std::vector<std::pair<std::string, std::string>>;
   struct Answer {
-    std::string output;  // empty where it was handed on as it came
+    std::string output;  // empty when it was handed on as it came
     std::string errors;
-    int exit_code = 0;  // when signal is 0
-    int signal = 0;     // that killed it
+    int exit_code = 0;  // valid when `signal` is 0
+    int signal = 0;     // the signal that killed the program
   };
   using OnAnswer = std::function<void(Result<Answer> answer)>;
   // `on_output` may pause its program, and withdraw it.
   using OnOutput = std::function<void(std::string_view bytes)>;
 
-  // `program`: whose commands the words are.
+  // `program`: the path of the program `fray`.
   OwnPrograms(event::Loop& loop, os::Spawner& spawner, std::string program);
   ~OwnPrograms();
   OwnPrograms(const OwnPrograms&) = delete;
   OwnPrograms& operator=(const OwnPrograms&) = delete;
 
-  // Calls back once, with all that the program printed. `variables`: in place of the node's own, for what is in no command line
-  // that others may read.
+  // Calls back once, with all that the program printed. `variables` replace those of the node; they may hold secrets, which
+  // a command line, which others may read, may not.
   Result<Id> ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer,
                  const Variables& variables = {});
   // Hands on what the program prints as it comes, until it ends.
@@ -64,10 +64,10 @@ class OwnPrograms {
   // Stops and continues reading the output: a program whose pipe is full waits.
   void pause(Id id);
   void go_on(Id id);
-  // Nothing is called back any more.
+  // Kills the program; nothing is called back any more.
   void withdraw(Id id);
 
-  // A child of the node that is not to be killed as an orphan.
+  // Whether this child of the node is one of the programs, and so not to be killed as an orphan.
   bool is_one(pid_t pid) const;
   void child_ended(const os::Ended& ended);
 

@@ -1,12 +1,13 @@
 // run_node(): the life of a node process, from its command line to its exit code.
 //
-// Embedded: the client starts the program with its end of a socket pair as a descriptor. The program forks once more, so
-// that the client reaps a process at once and the node is nobody's child, leaves the client's session and terminal, and
-// serves that socket. Failures to start are told on the socket (Refused) as well as in the log.
+// Embedded: the client starts the program and passes it one end of a socket pair as a descriptor. The program forks once
+// more, so that the client reaps its child at once and is not the parent of the node. The node leaves the client's session
+// and terminal, and serves that socket. Failures to start are reported on the socket (Refused) as well as in the log.
 //
 // Threading:  called once, by a process with one thread.
 // Ownership:  closes all descriptors that it inherits, but for those that its options name.
-// Failure:    returns the program's exit code: 0 ended as it should, 1 could not start, 2 wrong options.
+// Failure:    returns the program's exit code: 0 when the node ended as it should, 1 when it could not start, 2 for wrong
+//             options.
 #pragma once
 
 #include <functional>
@@ -20,16 +21,16 @@
 
 namespace fray::node {
 
-// What stands above the node and lives with it, such as its HTTP API.
+// Parts that use the node and end with it, such as its HTTP API.
 struct Attachment {
-  std::map<std::string, std::string> news;  // for whoever started the node
-  std::shared_ptr<void> parts;              // gone before the loop
+  std::map<std::string, std::string> news;  // which the program that started the node gets
+  std::shared_ptr<void> parts;              // destroyed before the loop
 };
 
 struct NodeArguments {
   bool embedded = false;
-  bool foreground = false;  // stays what it is: no fork, no new session, output where it went, SIGHUP ends it
-  bool until_eof = false;   // ends when its standard input does: a pipe that whoever started it holds the other end of
+  bool foreground = false;  // no fork, no new session, the same standard output; SIGHUP ends the node
+  bool until_eof = false;   // the node ends when its standard input does, a pipe from the program that started it
   int client_fd = -1;
   int ready_fd = -1;  // gets one line of JSON: {"socket", "pid", news} once clients are accepted, or {"error", "code"}
   int log_fd = 2;

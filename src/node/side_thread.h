@@ -1,5 +1,5 @@
-// SideThread: does for the node's loop what would keep it waiting, one piece of work after the other, on a thread of its
-// own, and tells the loop of each piece that is done.
+// SideThread: does work that would keep the node's loop waiting, one piece after the other, on a thread of its own, and
+// tells the loop of each piece that is done.
 //
 //   struct Copy : SideThread::Piece {
 //     void work() override { ... }   // on the thread

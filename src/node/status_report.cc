@@ -16,6 +16,7 @@
 #include "node/workers/worker_processes.h"
 #include "node/workers/worker_watch.h"
 #include "os/clock.h"
+#include "scheduler/wait_reasons.h"
 
 namespace fray::node {
 
@@ -114,7 +115,7 @@ json worker_rows(const StatusSources& sources) {
       row["client"] = lease->client;
       add_shape(row, lease->shape);
     }
-    if (const DeviceSet* devices = table.devices().of(process)) row["devices"] = *devices;
+    if (const DeviceSet* devices = table.state().devices.of(process)) row["devices"] = *devices;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -122,16 +123,17 @@ json worker_rows(const StatusSources& sources) {
 
 json waiting_rows(const LeaseCarrier& leases) {
   json rows = json::array();
-  for (const scheduler::Waiting& entry : leases.table().waiting()) {
-    WaitReason why{leases.env_reason(entry.client, entry.demand), kEnvWayOn};
-    if (why.text.empty()) why = {entry.reason, entry.way_on};
-    json row = {{"client", entry.client},
-                {"demand", entry.demand},
-                {"count", entry.count},
-                {"waiting_seconds", seconds_since(static_cast<std::uint64_t>(entry.since.count()))},
-                {"reason", std::move(why.text)},
-                {"way_on", std::move(why.way_on)}};
-    add_shape(row, entry.shape);
+  const scheduler::LeaseState& state = leases.table().state();
+  for (const scheduler::Demand* demand : state.demands.all()) {
+    const scheduler::DemandChange& wanted = demand->wanted;
+    WaitReason why{leases.env_reason(demand->client, wanted.demand), kEnvWayOn};
+    if (why.text.empty()) why = scheduler::wait_reason(state, *demand);
+    const scheduler::Moment since = demand->waiting_since.value_or(state.now);
+    json row = {
+        {"client", demand->client},      {"demand", wanted.demand},
+        {"count", wanted.count},         {"waiting_seconds", seconds_since(static_cast<std::uint64_t>(since.count()))},
+        {"reason", std::move(why.text)}, {"way_on", std::move(why.way_on)}};
+    add_shape(row, wanted.shape);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -162,8 +164,8 @@ json reservation_rows(const StatusSources& sources) {
   const scheduler::LeaseTable& table = sources.leases.table();
   json rows = json::array();
   for (const auto& [name, entry] : sources.reservations.entries()) {
-    json row = {{"name", name}, {"about", entry.about}, {"reserved", table.is_reserved(entry.home)}};
-    if (WaitReason why = table.why_waiting(entry.home); !why.text.empty()) {
+    json row = {{"name", name}, {"about", entry.about}, {"reserved", table.reservations().is_reserved(entry.home)}};
+    if (WaitReason why = scheduler::why_waiting(table.state(), entry.home); !why.text.empty()) {
       row["reason"] = std::move(why.text);
       row["way_on"] = std::move(why.way_on);
     }
@@ -198,7 +200,7 @@ json status_json(const StatusSources& sources) {
         {"session_folder", sources.session_folder},
         {"uptime_seconds", seconds_since(sources.started_ns)},
         {"max_workers", sources.max_workers},
-        {"worker_keys", sources.leases.known_keys()}}},
+        {"worker_keys", sources.leases.keys().size()}}},
       {"resources", resources_json(sources)},
       {"clients", clients(sources.roster)},
       {"workers", worker_rows(sources)},
@@ -218,7 +220,7 @@ json status_json(const StatusSources& sources) {
         {"foreign_users", counters.foreign_users},
         {"broken_frames", counters.broken_frames},
         {"slow_readers", counters.slow_readers},
-        {"contradictions", table.contradictions() + sources.objects.table().contradictions() +
+        {"contradictions", table.state().contradictions + sources.objects.table().contradictions() +
                                sources.actors.table().contradictions() + sources.jobs.table().contradictions()}}},
   };
 }

@@ -51,14 +51,14 @@ inline constexpr std::array<std::string_view, 7> kWorkerStates = {"starting", "i
                                                                   "blocked",  "stopped", "ending"};
 
 nlohmann::json status_json(const StatusSources& sources);
-// Sums of it, which cost little however many workers and actors there are, and its lists.
+// The parts of the document: sums, which cost little however many workers and actors there are, and lists.
 std::array<std::size_t, kWorkerStates.size()> workers_by_state(const StatusSources& sources);
 std::size_t living_actors(const StatusSources& sources);
 nlohmann::json resources_json(const StatusSources& sources);
 nlohmann::json worker_rows(const StatusSources& sources);
 nlohmann::json waiting_rows(const LeaseCarrier& leases);
-nlohmann::json actor_rows(const StatusSources& sources, bool only_waiting);  // living ones
-nlohmann::json job_rows(const JobCarrier& jobs);                             // those that have not ended
+nlohmann::json actor_rows(const StatusSources& sources, bool only_waiting);  // of living actors
+nlohmann::json job_rows(const JobCarrier& jobs);                             // of jobs that have not ended
 // The text of the status document.
 std::string status_report(const StatusSources& sources);
 

@@ -1,6 +1,5 @@
 #include "runtime_env/archive_library.h"
 
-#include <memory>
 #include <string>
 
 #include <dlfcn.h>

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/status.h"
 
 namespace fray::runtime_env {
@@ -35,18 +36,7 @@ struct PreparedEnv {
   bool hides_driver = false;         // the driver's modules are not there
   std::vector<std::string> in_use;   // entries of the cache
 
-  static void visit(auto& prepared, auto&& field) {
-    field("python", prepared.python);
-    field("module_path", prepared.module_path);
-    field("folder", prepared.folder);
-    field("folder_was", prepared.folder_was);
-    field("prepended", prepared.prepended);
-    field("set", prepared.set);
-    field("wrapper", prepared.wrapper);
-    field("own_module_path", prepared.own_module_path);
-    field("hides_driver", prepared.hides_driver);
-    field("in_use", prepared.in_use);
-  }
+  FRAY_FIELDS(python, module_path, folder, folder_was, prepended, set, wrapper, own_module_path, hides_driver, in_use);
 
   const std::string& folder_instead_of(const std::string& driver) const { return folder.empty() ? driver : folder; }
   // `environment` is whole, each name once.

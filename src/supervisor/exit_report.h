@@ -1,11 +1,11 @@
-// ExitReport: how an attempt ended, as its supervisor wrote it last of all: the file `exit.json`.
+// ExitReport: how an attempt of a job ended. Its supervisor writes the report, as its last act, into `exit.json`.
 //
-// Room for the file is taken before anything starts, so that a full disk does not lose the report. The file is there
-// whole or not at all, and when it is there it has reached the disk.
+// Disk space for the file is reserved before anything starts, so that the report survives a full disk. The file appears
+// as a whole, after its content has reached the disk.
 //
-// Threading:  values; one writer.
-// Ownership:  reserve() leaves a draft in the folder, which write() renames.
-// Failure:    as Status; read() returns kNotFound while there is none.
+// Threading:  values; one process writes the file.
+// Ownership:  reserve() leaves a draft in the folder, which write() fills and renames.
+// Failure:    errors are returned as Status; read() returns kNotFound while there is no report.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace fray::supervisor {
 struct ReplicaReport {
   std::int32_t exit_code = 0;
   std::int32_t signal = 0;
-  bool asked = false;  // it had not ended when the others were told to
+  bool asked = false;  // true if it was still running when all replicas were told to end
   std::uint64_t peak_memory_bytes = 0;
-  std::uint64_t out_bytes = 0;  // written by it, lost ones included
+  std::uint64_t out_bytes = 0;  // that it wrote, including output that was lost
   std::uint64_t err_bytes = 0;
-  std::string memory;  // why its memory was not enough; empty when that was not it
+  std::string memory;  // in words, how it ran out of memory; empty if it ended for another reason
 
   static void visit(auto& report, auto&& field) {
     field("exit_code", report.exit_code);
@@ -38,17 +38,12 @@ struct ReplicaReport {
 };
 
 struct ExitReport {
-  std::string not_started;   // why nothing ran; else empty
-  bool lost_parent = false;  // the embedded node's death ended it
+  std::string not_started;   // why the attempt could not start; empty if it did
+  bool lost_parent = false;  // true if it was ended because its embedded node had died
   std::int64_t ended_unix_ns = 0;
   std::vector<ReplicaReport> replicas;
 
-  static void visit(auto& report, auto&& field) {
-    field("not_started", report.not_started);
-    field("lost_parent", report.lost_parent);
-    field("ended_unix_ns", report.ended_unix_ns);
-    field("replicas", report.replicas);
-  }
+  FRAY_FIELDS(not_started, lost_parent, ended_unix_ns, replicas);
 
   static Status reserve(const std::string& folder, std::uint32_t replicas);
   Status write(const std::string& folder) const;

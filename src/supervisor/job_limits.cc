@@ -17,12 +17,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kGroupsName = "/groups.json";
-constexpr int kRemovals = 100;  // killed processes leave their group a moment later
+constexpr int kRemovals = 100;  // tries: a killed process leaves its group only a moment later
 constexpr timespec kRemovalPause{0, 5'000'000};
-// A process at its limit of data has seldom touched all pages of it.
+// A process that has reached its limit of data has seldom touched all of these pages, so its peak is below the limit.
 constexpr double kNearTheLimit = 0.75;
 
-// A name that is unique among the attempts of all nodes of this machine.
+// Returns a name that is unique among the attempts of all nodes of this machine.
 std::string group_name(const Order& order) {
   return fmt::format("fray-{}-{}.{}", order.job, order.attempt, ::getpid());
 }
@@ -32,7 +32,7 @@ void write_groups(const os::LimitPlan& plan, const std::string& folder) {
   for (const os::LimitPlan::Group& group : plan.groups) {
     rows.push_back({{"folder", group.folder}, {"version_2", group.version_2}});
   }
-  // The file is needed only if this supervisor is killed.
+  // An error is harmless: the file is read only if this supervisor is killed.
   (void)os::write_file(folder + kGroupsName, json_text(rows), os::Durability::kNone).is_ok();
 }
 

@@ -1,12 +1,13 @@
-// JobLimits: holds the replicas of one attempt to the limits of their order, and tells afterwards whether one was
+// JobLimits: holds the replicas of one attempt to the limits of their order, and tells afterwards whether a replica was
 // killed for its memory.
 //
-// Control groups where they can be made, else limits of each process; os/limits/limit_plan.h has the table. Which groups were made
-// is written beside the attempt, so that a node can remove those of a supervisor that was killed.
+// Limits are set by control groups if these can be made, otherwise for each process; os/limits/limit_plan.h has the
+// table. The names of the groups are written beside the attempt, so that a node can remove the groups of a supervisor
+// that was killed.
 //
 // Threading:  one thread.
 // Ownership:  owns the groups from set_up() to end().
-// Failure:    where a group cannot be made after all, the limits of processes have to do; trouble() says so.
+// Failure:    if a planned group cannot be made, only the limits of each process apply; trouble() says so.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +22,18 @@ namespace fray::supervisor {
 
 class JobLimits {
  public:
-  // `folder`: of the attempt.
+  // `folder`: the folder of the attempt.
   static JobLimits set_up(const Order& order, const std::string& folder);
-  // Those of a supervisor that is gone: everything in them is killed, and they are removed.
+  // Kills all processes in the groups of a supervisor that is gone, and removes the groups.
   static void clear(const std::string& folder);
 
   const os::LimitPlan& plan() const { return plan_; }
   const std::string& trouble() const { return trouble_; }
-  // Why a replica that ended like this did: "out of memory: used 63.9 MiB of 64.0 MiB"; empty when it was not the memory.
+  // Why a replica with this report ended, such as "out of memory: used 63.9 MiB of 64.0 MiB"; empty if memory was not
+  // the cause.
   std::string verdict(const ReplicaReport& replica) const;
   void kill() const { groups_.kill(); }
-  // After all processes have ended.
+  // Removes the groups. Requires: all processes have ended.
   void end(const std::string& folder) const;
 
  private:

@@ -89,7 +89,7 @@ std::uint64_t tail_offset(const std::string& folder, const std::string& stream, 
   if (segments.empty()) return 0;
   const std::uint64_t end = segments.back().begin + segments.back().size;
   if (lines == 0) return end;
-  bool at_end = true;  // the newline at the end does not begin another line
+  bool at_end = true;  // a newline at the very end ends the last line; it does not begin another one
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
     for (std::uint64_t left = segment->size; left > 0;) {
       const std::uint64_t from = left - std::min<std::uint64_t>(left, kTailChunk);

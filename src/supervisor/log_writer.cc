@@ -43,13 +43,13 @@ void LogWriter::note_time() {
   std::array<char, 16> entry;
   std::memcpy(entry.data(), &now, 8);
   std::memcpy(entry.data() + 8, &offset_, 8);
-  // A missing entry only makes --since less exact.
+  // An error is harmless: a missing entry only makes --since less exact.
   [[maybe_unused]] ssize_t written = ::write(times_.get(), entry.data(), entry.size());
 }
 
 void LogWriter::lose(std::size_t bytes) {
   offset_ += bytes;
-  file_.reset();  // the next write begins another file, named after its offset
+  file_.reset();  // so that the next write begins another file, which is named after its offset
   retry_ns_ = os::monotonic_ns() + kRetryPauseNs;
 }
 

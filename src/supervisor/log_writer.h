@@ -1,11 +1,11 @@
 // LogWriter: keeps one stream of one replica in files (supervisor/log_files.h), rotates them, and survives a full disk.
 //
-// Output that a full disk does not take is lost, and counted in the offsets: once there is room again a new file begins
-// at the stream's present offset, so that readers see the gap. Half a second passes between tries.
+// Output is lost while the disk is full, but offsets count it: once there is room again, a new file begins at the
+// present offset of the stream, so that readers see the gap. The writer tries again every half second.
 //
 // Threading:  one thread.
-// Ownership:  owns the open file; the folder's descriptor must outlive it.
-// Failure:    none visible: logs do not end a job.
+// Ownership:  owns the open files; the descriptor of the folder must outlive the writer.
+// Failure:    errors are not reported: a job goes on without its logs.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class LogWriter {
       : folder_fd_(folder_fd), stream_(std::move(stream)), limits_(limits) {}
 
   void write(std::string_view bytes);
-  // Leaves a mark where bytes at the very end were lost.
+  // Closes the files. If the last bytes were lost, an empty file at the final offset tells readers so.
   void close();
   std::uint64_t offset() const { return offset_; }
 
@@ -40,9 +40,9 @@ class LogWriter {
   os::Fd times_;
   std::uint64_t segment_begin_ = 0;
   std::uint64_t offset_ = 0;
-  std::deque<std::uint64_t> segments_;  // their beginnings
-  std::uint64_t retry_ns_ = 0;          // no try before; 0: nothing is wrong
-  std::int64_t noted_ns_ = 0;
+  std::deque<std::uint64_t> segments_;  // the offsets at which the files begin
+  std::uint64_t retry_ns_ = 0;          // no write is tried before this time; 0 if the last one succeeded
+  std::int64_t noted_ns_ = 0;           // when the last entry was written into the file of times
 };
 
 }  // namespace fray::supervisor

@@ -1,5 +1,5 @@
-// Order: what a supervisor is to do. The node writes it as the file `order` into an attempt's folder; its format is in
-// docs/formats/job-order.md.
+// Order: what a supervisor is to run. The node writes the order into the file `order` in the folder of an attempt;
+// docs/formats/job-order.md describes the format.
 //
 //   <jobs folder>/<id>/environment            NAME=VALUE, each ended by NUL; mode 0600
 //                      attempt-<n>/order
@@ -21,6 +21,7 @@
 
 #include <sys/types.h>
 
+#include "base/fields.h"
 #include "base/status.h"
 #include "os/limits/limit_plan.h"
 
@@ -28,12 +29,9 @@ namespace fray::supervisor {
 
 struct LogLimits {
   std::uint64_t segment_bytes = 64u << 20;
-  std::uint32_t segments = 8;  // of each stream; the oldest goes when there is one more
+  std::uint32_t segments = 8;  // most files of each stream; a further one replaces the oldest
 
-  static void visit(auto& limits, auto&& field) {
-    field("segment_bytes", limits.segment_bytes);
-    field("segments", limits.segments);
-  }
+  FRAY_FIELDS(segment_bytes, segments);
 };
 
 struct Order {
@@ -45,25 +43,14 @@ struct Order {
   std::vector<std::string> command;
   std::string folder;
   std::string environment_file;
-  std::vector<std::pair<std::string, std::string>> variables;  // beside and before those of the file
+  std::vector<std::pair<std::string, std::string>> variables;  // they override those of the environment file
   double grace_seconds = 5;
-  pid_t dies_with = 0;  // the process that starts it: everything is killed when that ends; 0: nobody
+  pid_t dies_with = 0;  // the process that starts the supervisor, if its end shall end the attempt; 0 if not
   LogLimits log;
-  os::LimitRequest limits;  // of all replicas together, but for files
+  os::LimitRequest limits;  // of all replicas together; only the limit of open files is that of each process
 
-  static void visit(auto& order, auto&& field) {
-    field("job", order.job);
-    field("attempt", order.attempt);
-    field("replicas", order.replicas);
-    field("command", order.command);
-    field("folder", order.folder);
-    field("environment_file", order.environment_file);
-    field("variables", order.variables);
-    field("grace_seconds", order.grace_seconds);
-    field("dies_with", order.dies_with);
-    field("log", order.log);
-    field("limits", order.limits);
-  }
+  FRAY_FIELDS(job, attempt, replicas, command, folder, environment_file, variables, grace_seconds, dies_with, log,
+              limits);
 
   Status write(const std::string& path) const;
   static Result<Order> read(const std::string& path);
@@ -71,7 +58,7 @@ struct Order {
 
 std::string attempt_folder(const std::string& job_folder, std::uint32_t attempt);
 
-// Of the files in an attempt's folder.
+// Names of the files in the folder of an attempt, to be appended to its path.
 inline constexpr const char* kOrderName = "/order";
 inline constexpr const char* kLockName = "/lock";
 inline constexpr const char* kSupervisorName = "/supervisor.json";

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "os/process/close_range.h"
+#include "os/process/spawn.h"
 #include "os/sockets/socket_pair.h"
 #include "supervisor/log_files.h"
 
@@ -26,7 +25,7 @@ constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 constexpr int kPipeBytes = 256 << 10;
 constexpr std::size_t kChunk = 256u << 10;
-constexpr int kMostChunks = 4;  // read from one stream in a row
+constexpr int kMostChunks = 4;  // chunks that are read from one stream before others get their turn
 
 [[noreturn]] void give_up(int code, const std::string& why) {
   const std::string line = "fray: " + why + "\n";
@@ -51,13 +50,6 @@ void lower_limit(int resource, std::uint64_t most) {
   }
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 void reset_signals() {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -80,8 +72,7 @@ Status Replica::start(const Order& order, const os::LimitPlan& limits, std::vect
   pid_ = FRAY_FAULT("replica_fork", EAGAIN) ? -1 : ::fork();
   if (pid_ < 0) return Status::io_error("cannot make a process", errno);
   if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(kCannotRun);
+    if (!os::end_with(parent, SIGKILL)) ::_exit(kCannotRun);
     become(order, limits, environment, out.second.get(), err.second.get());
   }
   pipes_ = {std::move(out.first), std::move(err.first)};
@@ -106,9 +97,9 @@ void Replica::become(const Order& order, const os::LimitPlan& limits, std::vecto
     give_up(kCannotRun, fmt::format("cannot enter the folder {}: {}", order.folder, std::strerror(errno)));
   }
   std::vector<std::string> command = order.command;
-  std::vector<char*> variables = pointers(environment);
-  ::environ = variables.data();  // the search for the command follows the job's PATH
-  ::execvp(command[0].c_str(), pointers(command).data());
+  std::vector<char*> variables = os::exec_pointers(environment);
+  ::environ = variables.data();  // execvp() searches for the command in the PATH of the job
+  ::execvp(command[0].c_str(), os::exec_pointers(command).data());
   if (errno == ENOENT) give_up(kNotFound, fmt::format("{}: command not found", command[0]));
   give_up(kCannotRun, fmt::format("cannot run {}: {}", command[0], std::strerror(errno)));
 }

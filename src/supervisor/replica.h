@@ -1,9 +1,9 @@
-// Replica: one process of a job: starts it, reads its output, and keeps how it ended.
+// Replica: one process of a job. It starts the process, reads its output, and records how it ended.
 //
 // Threading:  one thread.
-// Ownership:  owns the reading ends of its pipes; the process belongs to the Supervisor's reaping.
-// Failure:    start() returns why no process could be made. A command that cannot be run is an exit with 126 or 127, with a
-//             line on its standard error, as in a shell.
+// Ownership:  owns the reading ends of the process's pipes; the Supervisor reaps the process.
+// Failure:    start() returns why no process could be made. A command that cannot be run exits with 126 or 127 and
+//             prints a line on its standard error, as in a shell.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ namespace fray::supervisor {
 
 class Replica {
  public:
-  // `environment`: NAME=VALUE.
   Replica(std::uint32_t number, int folder_fd, const Order& order);
 
+  // `environment`: texts of the form NAME=VALUE.
   Status start(const Order& order, const os::LimitPlan& limits, std::vector<std::string> environment);
   bool is_running() const { return pid_ > 0 && !ended_; }
   pid_t pid() const { return pid_; }
   void ended(const os::Ended& end);
   void asked_to_end() { report_.asked = report_.asked || !ended_; }
 
-  // Standard output and standard error.
+  // The reading end of a pipe; `index` is 0 for standard output, 1 for standard error.
   int fd(int index) const { return pipes_.at(static_cast<std::size_t>(index)).get(); }
-  // Reads what is there, up to a limit. False at the end of the stream.
+  // Moves the output that has come into the log, up to a limit. False at the end of the stream.
   bool read(int index);
   void close_logs();
   ReplicaReport report() const;

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,7 +63,8 @@ int Supervisor::run() {
   return report("");
 }
 
-// An attempt that has a report has ended and is not run again.
+// `alone`: whether this supervisor has the lock and the attempt has no exit report; an attempt with one has ended, and
+// does not run again.
 Status Supervisor::take_lock(bool* alone) {
   lock_ = os::Fd(::open((folder_ + kLockName).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock_.is_open()) return Status::io_error("cannot create the lock in " + folder_, errno);
@@ -87,9 +87,8 @@ Status Supervisor::arrange() {
   if (!signals_.is_open()) return Status::io_error("signalfd", errno);
   FRAY_ASSIGN_OR_RETURN(loop_, event::Loop::create());
   FRAY_RETURN_IF_ERROR(loop_->add(signals_.get(), EPOLLIN, [this](std::uint32_t) { handle_signals(); }));
-  if (order_.dies_with != 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGHUP);
-    if (::getppid() != order_.dies_with) return Status(StatusCode::kUnavailable, "the node is gone");
+  if (order_.dies_with != 0 && !os::end_with(order_.dies_with, SIGHUP)) {
+    return Status(StatusCode::kUnavailable, "the node is gone");
   }
   return introduce();
 }
@@ -142,7 +141,7 @@ void Supervisor::watch_output(Replica& replica, int index) {
   Status added = loop_->add(fd, EPOLLIN, [this, &replica, index, fd](std::uint32_t) {
     if (!replica.read(index)) loop_->remove(fd);
   });
-  if (!added.is_ok()) log_line("{}\n", added.message());  // the pipe is read at the end
+  if (!added.is_ok()) log_line("{}\n", added.message());  // not fatal: report() reads the rest of the pipe
 }
 
 void Supervisor::handle_signals() {
@@ -196,7 +195,7 @@ void Supervisor::kill_now() {
   if (loop_) loop_->stop();
 }
 
-// Ends the processes that the replicas left behind; after that no process writes into the pipes.
+// Kills the processes that the replicas have left behind, so that no process can write into the pipes any more.
 void Supervisor::finish() {
   Status killed = os::kill_all_descendants(kKillLimit, [this](const os::Ended& end) { note_end(end); });
   if (!killed.is_ok()) log_line("{}\n", killed.message());

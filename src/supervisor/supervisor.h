@@ -1,15 +1,16 @@
-// Supervisor: runs one attempt of a job to its end and writes down how it ended, also when the node dies meanwhile.
+// Supervisor: runs one attempt of a job to its end and reports how it ended, even if the node dies meanwhile.
 //
-//   SIGTERM   stop: SIGINT to the replicas' groups, SIGTERM to everything below after half the grace time, SIGKILL at its end
-//   SIGHUP    kill everything now (also sent by the kernel when the process in Order::dies_with ends)
+//   SIGTERM, SIGINT   stop: send SIGINT to the process groups of the replicas, after half the grace time SIGTERM to all
+//                     descendants, and SIGKILL at its end
+//   SIGHUP            kill everything now; the kernel sends it when the process in Order::dies_with ends
 //
-// It is a subreaper: a process of the job that double-forks or leaves its session becomes its child, and ends with the
-// attempt.
+// The supervisor is a subreaper: a process of the job that double-forks or leaves its session becomes a child of the
+// supervisor, and ends with the attempt.
 //
 // Threading:  one thread.
-// Ownership:  owns the lock, the replicas and the loop's watches.
-// Failure:    run() returns the program's exit code. What keeps the attempt from starting is in the exit report; when even
-//             that cannot be written it is on standard error, and the lock goes with the process.
+// Ownership:  owns the lock, the replicas and the watches of the event loop.
+// Failure:    run() returns the exit code of the program. An error that keeps the attempt from starting is in the exit
+//             report, and on standard error. The kernel releases the lock when the process ends.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ namespace fray::supervisor {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitNotAlone = 3;  // another supervisor has this attempt
+inline constexpr int kExitNotAlone = 3;  // another supervisor runs this attempt, or it has ended
 
 class Supervisor {
  public:

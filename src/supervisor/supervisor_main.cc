@@ -1,8 +1,8 @@
-// fray-supervisor FOLDER: runs the attempt of a job whose order lies in FOLDER. Started by the node.
+// fray-supervisor FOLDER: runs the attempt of a job whose order lies in FOLDER. The node starts this program.
 //
 // Threading:  one thread.
 // Ownership:  see supervisor.h.
-// Failure:    exit codes of supervisor.h.
+// Failure:    exits with the codes of supervisor.h.
 #include <cstdio>
 
 #include <fmt/format.h>

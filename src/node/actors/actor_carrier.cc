@@ -5,6 +5,7 @@
 
 #include "os/clock.h"
 #include "os/sockets/socket_pair.h"
+#include "scheduler/wait_reasons.h"
 #include "wire/exit_text.h"
 
 namespace fray::node {
@@ -12,14 +13,6 @@ namespace fray::node {
 namespace {
 constexpr std::chrono::milliseconds kPause{50};  // before a connection is tried again
 }  // namespace
-
-ActorCarrier::ActorCarrier(event::Loop& loop, Roster& roster, LeaseCarrier& leases, ObjectCarrier& objects)
-    : loop_(loop), roster_(roster), leases_(leases), objects_(objects) {
-  leases_.set_homes(
-      {[this](ProcessId home, LeaseId lease, ProcessId worker) { granted(home, lease, worker); },
-       [this](ProcessId home, StatusCode code, const std::string& reason) { refused(home, code, reason); }});
-  objects_.set_on_forget([this](const ObjectId& object) { forgotten(object); });
-}
 
 actor::Moment ActorCarrier::now() { return actor::Moment(os::monotonic_ns()); }
 
@@ -29,7 +22,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   if (message.actor.owner != client.process) {
     return Status(StatusCode::kInvalidArgument, "an actor in the name of another process");
   }
-  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, leases_.key_of(client.process, message.shape.key));
+  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, leases_.keys().find(client.process, message.shape.key));
   ActorSpec spec;
   spec.id = message.actor;
   spec.home = roster_.new_process();
@@ -50,8 +43,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
     kept.description = std::move(message.description);
     const ProcessId home = table_.spec(message.actor)->home;
     objects_.process_joined(home);  // the home holds the objects in the constructor's arguments
-    leases_.keep_key(home, key);
-    if (message.event_loop) leases_.expect_loop(key);
+    leases_.open_home(home, key, message.event_loop);
   }
   if (ticket == 0) {
     if (!made.is_ok()) refuse(client, message.actor, message.class_name, made.status().message());
@@ -89,7 +81,7 @@ ProcessId ActorCarrier::root_for(ProcessId creator) const {
     auto actor = table_.actor_of_home(process);
     return actor && table_.spec(*actor)->detached;
   });
-  return roster_.find(root) != nullptr && root_of_driver_ ? root_of_driver_(root) : root;
+  return root_of_driver_(root);
 }
 
 Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {
@@ -123,7 +115,8 @@ void ActorCarrier::kill(Connection& client, std::uint64_t ticket, const wire::Ac
 
 void ActorCarrier::find(Connection& client, std::uint64_t ticket, const wire::FindActor& message) {
   wire::ActorAnswer answer;
-  Result<ActorId> found = table_.find(message.name_space, message.name);
+  Result<ActorId> found =
+      message.actor == ActorId{} ? table_.find(message.name_space, message.name) : table_.find(message.actor);
   if (found.is_ok()) {
     answer.actor = *found;
     answer.description = kept_[*found].description;
@@ -220,7 +213,7 @@ WaitReason ActorCarrier::why_waiting(const actor::ActorView& view) const {
   if (std::string making = leases_.env_reason(view.home, 0); !making.empty()) {
     return {std::move(making), kEnvWayOn};
   }
-  WaitReason lease = leases_.table().why_waiting(view.home);
+  WaitReason lease = scheduler::why_waiting(leases_.table().state(), view.home);
   return lease.text.empty() ? WaitReason{view.reason, "It starts as soon as its worker is there."} : lease;
 }
 
@@ -347,7 +340,7 @@ void ActorCarrier::report_the_held(const ActorId& actor) {
   for (const actor::ReportDead& command : due) report(command);
 }
 
-// The answers to kills follow the messages about the end itself.
+// A kill is answered after the clients were told that the actor has ended.
 void ActorCarrier::answer_kills() {
   std::erase_if(kills_, [this](const Kill& kill) {
     auto view = kill.worker == 0 ? std::nullopt : table_.view(kill.actor);

@@ -4,7 +4,7 @@
 // Threading:  the node's loop.
 // Ownership:  owns the table, constructors and exceptions of constructors. Roster, leases and objects must outlive it.
 // Failure:    messages about actors that are gone are answered (dead: unknown actor) or ignored; a caller that cannot be
-//             connected because descriptors ran out is connected later.
+//             connected, because the node has no free descriptors, is connected later.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "actor/actor_table.h"
 #include "event/loop.h"
+#include "model/wait_reason.h"
 #include "model/worker_page.h"
 #include "node/objects/object_carrier.h"
 #include "node/sessions/roster.h"
@@ -30,7 +31,12 @@ namespace fray::node {
 
 class ActorCarrier {
  public:
-  ActorCarrier(event::Loop& loop, Roster& roster, LeaseCarrier& leases, ObjectCarrier& objects);
+  // Returns the process whose end also ends the actors that the tree of a driver has created.
+  using RootOfDriver = std::function<ProcessId(ProcessId driver)>;
+
+  ActorCarrier(event::Loop& loop, Roster& roster, LeaseCarrier& leases, ObjectCarrier& objects,
+               RootOfDriver root_of_driver)
+      : loop_(loop), roster_(roster), leases_(leases), objects_(objects), root_of_driver_(std::move(root_of_driver)) {}
 
   // Messages of clients. A Status that is not ok ends the connection: the message contradicts the protocol.
   Status create(Connection& client, std::uint64_t ticket, wire::CreateActor message);
@@ -43,15 +49,14 @@ class ActorCarrier {
   Status constructed(ProcessId worker);
   Status constructor_raised(ProcessId worker, wire::ActorFailure failure);
 
-  // Tells for a driver which process's end also ends the actors of its tree; by default that of the driver itself.
-  void set_root_of_driver(std::function<ProcessId(ProcessId driver)> root_of_driver) {
-    root_of_driver_ = std::move(root_of_driver);
-  }
-
   void client_joined(ProcessId client) { table_.client_joined(client); }
   void client_left(ProcessId client);
   void worker_gone(ProcessId worker, const wire::ExitFacts& facts, const WorkerPage& page);
   void forgotten(const ObjectId& object);
+
+  // The answers of the lease table to the demand of an actor's home.
+  void granted(ProcessId home, LeaseId lease, ProcessId worker);
+  void refused(ProcessId home, StatusCode code, const std::string& reason);
 
   bool carry_out();  // true when there was something to do
 
@@ -66,7 +71,7 @@ class ActorCarrier {
     std::string description;
     std::string constructor;
     bool has_constructor = false;
-    bool wants_worker = false;  // as soon as it has its constructor
+    bool wants_worker = false;  // a worker is to be requested when its constructor has arrived
     wire::Value error;          // what its constructor raised
     LeaseId lease = 0;          // of its present worker
   };
@@ -92,8 +97,6 @@ class ActorCarrier {
   void report_the_held(const ActorId& actor);
   void answer_kills();
   void request_worker(const ActorId& actor);
-  void granted(ProcessId home, LeaseId lease, ProcessId worker);
-  void refused(ProcessId home, StatusCode code, const std::string& reason);
   wire::ActorLost lost_message(const ActorId& actor, ProcessId client) const;
   void add_last_calls(wire::ActorLost& message, ProcessId client) const;
   void watch_clock();
@@ -103,18 +106,19 @@ class ActorCarrier {
   Roster& roster_;
   LeaseCarrier& leases_;
   ObjectCarrier& objects_;
+  const RootOfDriver root_of_driver_;
   actor::ActorTable table_;
-  std::function<ProcessId(ProcessId)> root_of_driver_;
   std::unordered_map<ActorId, Kept> kept_;
-  std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of incarnations that were lost in this round
+  std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // the calls of incarnations that were lost in this round
   struct Kill {
     ProcessId client = 0;
     std::uint64_t ticket = 0;
     ActorId actor;
-    ProcessId worker = 0;  // that the actor had; the answer waits for its end
+    ProcessId worker = 0;  // the worker that the actor had; the kill is answered when that has ended
   };
   std::vector<Kill> kills_;
-  std::vector<actor::ReportDead> held_;  // until the worker is gone: only then is it known which calls were started
+  // Reports that wait until the worker is gone: only then is it known which calls were started.
+  std::vector<actor::ReportDead> held_;
   event::TimerId timer_ = 0;
   actor::Moment timer_due_{0};
 };

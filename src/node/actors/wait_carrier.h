@@ -6,7 +6,7 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns the graph; roster and the table of actors must outlive it.
-// Failure:    while a process does not answer the probe, nothing is known of the circle, and no wait is refused.
+// Failure:    while a process does not answer the probe, it is not known whether there is a circle, and no wait is refused.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class WaitCarrier {
   void waits(ProcessId process, std::uint64_t wait, wire::CallWaits message);
   void ended(ProcessId process, std::uint64_t wait);
   void process_left(ProcessId process);
-  // Once a round.
+  // To be called once a round.
   void carry_out();
 
  private:

@@ -6,7 +6,7 @@
 //
 // Threading:  the node's loop. The callback comes from the loop, never from inside next().
 // Ownership:  owns the program, which ends with it. The programs must outlive it.
-// Failure:    what the cluster's client says; then there is nothing further.
+// Failure:    the error of the cluster's client; after it there are no further lines.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class ClusterLog {
     bool follow = false;
     std::uint32_t replica = 0;
     std::uint8_t stream = 1;
-    std::uint32_t attempt = 0;  // 0: the newest
+    std::uint32_t attempt = 0;  // 0: the newest one
     std::optional<std::uint64_t> tail_lines;
   };
   struct Lines {
@@ -36,7 +36,7 @@ class ClusterLog {
   };
   using OnLines = std::function<void(Result<Lines> lines)>;
 
-  // `words` and `variables`: of the command that prints the log as JSON, a line for each line.
+  // `words` and `variables`: those of the command that prints the log as JSON, one line for each line of the log.
   static Result<std::unique_ptr<ClusterLog>> open(event::Loop& loop, OwnPrograms& programs,
                                                   const OwnPrograms::Words& words, const Place& place,
                                                   const OwnPrograms::Variables& variables);
@@ -44,7 +44,7 @@ class ClusterLog {
   ClusterLog(const ClusterLog&) = delete;
   ClusterLog& operator=(const ClusterLog&) = delete;
 
-  // What came since, once there is something, or the end. One question at a time.
+  // Calls back with the lines since the last call, once there are some, or with the end. One question at a time.
   void next(OnLines on_lines);
 
  private:
@@ -63,7 +63,7 @@ class ClusterLog {
   const std::uint32_t replica_;
   const std::string stream_;
   OwnPrograms::Id program_ = 0;
-  std::string rest_;  // a line whose end has not come
+  std::string rest_;  // the beginning of a line whose end was not read yet
   std::string text_;
   bool ended_ = false;
   Status why_;

@@ -1,13 +1,13 @@
-// Clusters: the clusters beside this node whose jobs its dashboard shows: a Ray, an Iris, another node. They are asked by
-// programs `fray job …`, and so by the one interface of jobs (cluster/jobs.h), without the node's loop ever waiting for them.
+// Clusters: the clusters beside this node whose jobs its dashboard shows: Ray clusters, Iris clusters, other nodes. Programs
+// `fray job …` ask them, through the one interface of jobs (cluster/jobs.h), so that the node's loop never waits for them.
 //
 //   clusters.add("ray?address=http://10.0.0.5:8265", "", [](Result<json> told) { ... });   // {"name": "ray-10.0.0.5:8265", …}
 //   clusters.jobs("ray-10.0.0.5:8265", [](Result<json> jobs) { ... });
 //
-// Threading:  the node's loop. Callbacks come from the loop, or from inside the call where nobody needs to be asked.
+// Threading:  the node's loop. Callbacks come from the loop, or from inside the call when no cluster has to be asked.
 // Ownership:  owns the names, which end with the node; the programs must outlive it.
-// Failure:    kNotFound for a cluster that was not named and for a job that it does not have, kInvalidArgument for what names
-//             no cluster; else what the cluster's client says.
+// Failure:    kNotFound for an unknown cluster and for an unknown job of a cluster, kInvalidArgument for a spec that names
+//             no cluster; else the error of the cluster's client.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ class Clusters {
   Clusters& operator=(const Clusters&) = delete;
 
   // Keeps a cluster under a name of its own once its client has understood the spec, whether the cluster answers or not.
-  // `token`: what the cluster wants to see, of whoever names it; empty: what the node finds by itself. It is kept in memory,
-  // and told to nobody but the programs that ask.
+  // `token`: the token that the cluster asks for, from the user who adds it; empty: the one that the node finds itself. It
+  // is kept in memory, and passed to nothing but the programs that ask the cluster.
   void add(const std::string& spec, const std::string& token, OnDocument on_document);
-  // Forgets one; its jobs go on.
+  // Forgets a cluster; its jobs go on.
   Result<nlohmann::json> remove(const std::string& name);
-  // All of them, with what each said when its jobs were last asked for. Asks those that were not for a while.
+  // All clusters, with the last answer of each to the question for its jobs. Asks those that were not asked for a while.
   nlohmann::json list();
 
   // Documents as `fray job list --json` and `fray job status --json` have them.
@@ -58,8 +58,8 @@ class Clusters {
   struct Cluster {
     std::string scheme;
     std::string spec;
-    OwnPrograms::Variables variables;  // the token, where one was given
-    std::uint64_t asked_ns = 0;        // 0: never
+    OwnPrograms::Variables variables;  // the token, if one was given
+    std::uint64_t asked_ns = 0;        // 0: it was never asked
     bool answers = false;
     std::string problem;  // why its jobs could not be listed; empty: they could, or nobody asked
     std::map<std::string, std::uint64_t> counts;  // of jobs by status, when it last answered
@@ -76,7 +76,7 @@ class Clusters {
   event::Loop& loop_;
   OwnPrograms& programs_;
   std::map<std::string, Cluster> clusters_;
-  // The same question of several pages is one.
+  // Questions of several pages that are the same are asked once.
   std::map<std::pair<OwnPrograms::Words, OwnPrograms::Variables>, std::unique_ptr<Question>> asked_;
 };
 

@@ -1,8 +1,8 @@
-// refusal_in(): why a program `fray …` has failed, as it said on its standard error and by its exit code.
+// refusal_in(): why a program `fray …` has failed, by its standard error and its exit code.
 //
 // Threading:  pure.
 // Ownership:  values.
-// Failure:    kOk where it has not failed: the exit code of a job that it watched is none of its own.
+// Failure:    kOk when it has not failed. The exit code of a job that it watched is not a failure of the program.
 #pragma once
 
 #include "base/status.h"

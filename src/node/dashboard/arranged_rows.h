@@ -2,7 +2,7 @@
 //
 // Threading:  pure.
 // Ownership:  values.
-// Failure:    kInvalidArgument for a key that is none, with those that there are.
+// Failure:    kInvalidArgument for an unknown sort key; the message lists the known ones.
 #pragma once
 
 #include <string_view>
@@ -15,11 +15,11 @@
 
 namespace fray::node {
 
-// The first of `keys` is what the list is sorted by if nothing was said.
+// A list is sorted by the first of `keys` unless another one is asked for.
 Result<std::string_view> sort_key(const ListQuery& query, const std::vector<std::string_view>& keys);
-// Whether a name has what is searched for, in any case of its letters.
+// Whether a name contains the searched text, in upper or lower case.
 bool has_text(std::string_view name, std::string_view searched);
-// Rows without a value come last. `total`: how many there were.
+// Rows without a value come last. `total`: how many rows there are without the limit.
 void arrange(std::vector<nlohmann::json>& rows, const ListQuery& query, std::string_view key, std::size_t* total);
 
 }  // namespace fray::node

@@ -34,8 +34,8 @@ double leased(const StatusSources& sources, const char* name) {
 
 std::uint64_t waiting_tasks_of(const LeaseCarrier& leases) {
   std::uint64_t count = 0;
-  for (const scheduler::Waiting& entry : leases.table().waiting()) {
-    if (!entry.dedicated) count += entry.count;
+  for (const scheduler::Demand* demand : leases.table().state().demands.all()) {
+    if (!demand->wanted.dedicated) count += demand->wanted.count;
   }
   return count;
 }

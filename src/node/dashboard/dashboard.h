@@ -1,11 +1,11 @@
-// Dashboard: a node's half of its dashboard: what it measures and is told while somebody looks, and the documents made of
-// that.
+// Dashboard: the node's side of its dashboard: measures and gathers what it shows while somebody looks at it, and makes the
+// documents of that.
 //
 //   looks, documents ──▶ ticks every half second ──▶ RunCollector (asks clients), a sample for the History
 //                              └─ none for kLook: no tick
 //
 // Threading:  the node's loop.
-// Ownership:  refers to the parts of the node, which must outlive it; owns what was gathered.
+// Ownership:  refers to the parts of the node, which must outlive it; owns the gathered data.
 // Failure:    as DashboardView.
 #pragma once
 
@@ -37,8 +37,8 @@ class Dashboard : public DashboardView {
     const WorkerProcesses& processes;
     std::function<StatusSources()> sources;
     OwnPrograms& programs;
-    std::string socket;  // of the node
-    std::string node;    // differs for each start
+    std::string socket;  // the path of the node's socket
+    std::string node;    // a text that differs for each start of a node
   };
   explicit Dashboard(Parts parts);
   ~Dashboard() override;
@@ -78,7 +78,7 @@ class Dashboard : public DashboardView {
   void tick();
   void take_sample();
   void note_objects();
-  // By object, whatever its epoch: the number of the function whose run made it, as far as runs are known.
+  // The number of the function whose run has made an object, for runs that are known. By object, without its epoch.
   using Makers = std::unordered_map<ObjectId, std::uint32_t>;
   Makers makers() const;
   std::string maker_name(const Makers& makers, const ObjectId& object) const;
@@ -86,11 +86,11 @@ class Dashboard : public DashboardView {
   double unix_seconds(std::uint64_t monotonic_ns) const;
   double time_now() const;
 
-  // Asks `fray stack` about a worker or driver; `read` makes the document of its answer.
+  // Asks `fray stack` about a worker or driver; `read` makes the document out of the answer.
   using ReadStack = Result<nlohmann::json> (*)(const Result<OwnPrograms::Answer>& answer);
   void look_into(std::int32_t pid, std::vector<std::string> more, std::chrono::seconds patience, ReadStack read,
                  const OnDocument& on_document);
-  static std::int32_t pid_of(const StatusSources& sources, ProcessId process);  // 0: it is gone
+  static std::int32_t pid_of(const StatusSources& sources, ProcessId process);  // 0: the process is gone
   nlohmann::json process_json(ProcessId process) const;
   nlohmann::json drivers_json(const StatusSources& sources) const;
 
@@ -104,11 +104,11 @@ class Dashboard : public DashboardView {
   const std::int64_t unix_offset_ns_;
   std::map<LookId, std::function<void()>> looks_;
   LookId last_look_ = 0;
-  std::uint64_t look_until_ns_ = 0;  // of those who asked for documents
-  std::uint64_t since_ns_ = 0;       // what is counted began then; 0: nothing yet
+  std::uint64_t look_until_ns_ = 0;  // until then whoever asked for a document counts as looking
+  std::uint64_t since_ns_ = 0;       // when counting began; 0: it has not
   event::TimerId timer_ = 0;
-  dashboard::History::Sample sample_;  // the latest
-  std::string now_text_;               // of this tick; empty: nobody has asked since
+  dashboard::History::Sample sample_;  // the latest one
+  std::string now_text_;               // the document of this tick; empty: nobody has asked for it yet
 };
 
 }  // namespace fray::node

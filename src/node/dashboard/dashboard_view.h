@@ -1,11 +1,11 @@
-// DashboardView: what a page that looks at a node is told; docs/formats/dashboard.md has the documents.
+// DashboardView: the documents that a page of the dashboard gets of a node (docs/formats/dashboard.md).
 //
-// Whoever holds a look, and for kLook whoever asked for a document, looks; for kLookOfRunTimes whoever asked for those, as
-// Prometheus does every minute or more often. While nobody looks nothing is counted.
+// A page looks while it holds a look, for kLook after it asked for a document, and for kLookOfRunTimes after it asked for
+// run times, as Prometheus does every minute or more often. While nobody looks nothing is counted.
 //
 // Threading:  the node's loop.
-// Ownership:  the node must outlive those who ask. A look is its holder's to leave.
-// Failure:    kInvalidArgument for a sort key that is none, with those that there are; kNotFound for what is not there.
+// Ownership:  the node must outlive those that ask. The holder of a look has to leave() it.
+// Failure:    kInvalidArgument for an unknown sort key, with the known ones; kNotFound for an unknown process or object.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ namespace fray::node {
 
 // Which rows of a list, in which order.
 struct ListQuery {
-  std::string sort;  // empty: the list's own
+  std::string sort;  // empty: the default of the list
   bool descending = true;
   std::size_t limit = 200;
-  std::size_t after = 0;  // rows to pass over
+  std::size_t after = 0;  // how many rows to leave out
   std::string search;     // part of a name
 };
 
@@ -45,16 +45,16 @@ class DashboardView {
 
   virtual nlohmann::json session() = 0;
   virtual nlohmann::json now() = 0;
-  // The same as text, made once at each tick for all who look.
+  // The same as text, which is made once at each tick for all that look.
   virtual const std::string& now_text() = 0;
   virtual nlohmann::json history(double seconds) = 0;
   virtual nlohmann::json tasks(std::uint64_t after, std::size_t limit) = 0;
-  // The `after` with which tasks() has what ended in the last seconds.
+  // The `after` with which tasks() contains the tasks that have ended in the last seconds.
   virtual std::uint64_t tasks_since(double seconds) = 0;
   virtual Result<nlohmann::json> task(const std::string& name) = 0;
   virtual Result<nlohmann::json> functions(const ListQuery& query) = 0;
-  // By function, what only ever grows: runs by outcome, and how many took up to each of some times. The first functions are
-  // there by name, and the others together, so that a number never moves from one to another.
+  // Counters by function, which never decrease: runs by outcome, and how many took up to each of several times. The first
+  // functions have counters of their own, and all others share some, so that no count moves from one to another.
   virtual nlohmann::json run_times() = 0;
   virtual Result<nlohmann::json> actors(const ListQuery& query) = 0;
   virtual Result<nlohmann::json> objects(const ListQuery& query) = 0;
@@ -66,7 +66,7 @@ class DashboardView {
   // The stack of a worker or a driver, later.
   using OnDocument = std::function<void(Result<nlohmann::json> document)>;
   virtual void stack(std::int32_t pid, OnDocument on_document) = 0;
-  // Where it spends its CPU time for so long.
+  // Where a worker or a driver spends its CPU time, measured for that long.
   virtual void flame(std::int32_t pid, std::uint64_t seconds, OnDocument on_document) = 0;
 };
 

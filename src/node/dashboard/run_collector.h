@@ -1,12 +1,13 @@
-// RunCollector: asks clients what they had run, while somebody looks, and gathers it on a RunBoard.
+// RunCollector: asks clients which tasks they had run, while somebody looks at the dashboard, and gathers the runs on a
+// RunBoard.
 //
-// Each client has one open question at most. One that has nothing new is asked less often; a worker that has begun no task
-// since it was asked is not asked at all, for only its tasks submit further ones. A client that closes while somebody looks
-// tells the rest unasked.
+// Each client has one open question at most. A client without new runs is asked less often; a worker that has begun no task
+// since it was asked is not asked, because only its tasks submit further ones. A client that closes while somebody looks
+// tells its last runs without being asked.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the board; roster and processes must outlive it.
-// Failure:    a client that does not answer is not asked again; what it ran comes when it does.
+// Failure:    a client that does not answer is not asked again; its runs come with its answer.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +24,19 @@ class RunCollector {
  public:
   RunCollector(Roster& roster, const WorkerProcesses& processes) : roster_(roster), processes_(processes) {}
 
-  // Called when somebody looks after a time without lookers: the runs that are told next ended in that time.
+  // Called when somebody looks after a time in which nobody did: the next answers contain the runs that ended in that time.
   void begin();
-  // Every half second.
+  // Called every half second.
   void ask();
-  // A program that has come while somebody looks: it has run nothing, and knows from here on that it is to tell what it
-  // has run when it leaves.
+  // Called when a driver has joined while somebody looks. It has run nothing yet; the question tells the driver to report
+  // its runs when it leaves.
   void greet(Connection& driver);
   void told(ProcessId client, const wire::RunsTold& message);
   void client_left(ProcessId client);
 
   dashboard::RunBoard& board() { return board_; }
   const dashboard::RunBoard& board() const { return board_; }
-  // 0: none that lives.
+  // 0: no living worker has this pid.
   ProcessId process_of(std::int32_t pid) const;
 
  private:
@@ -44,9 +45,9 @@ class RunCollector {
     std::uint64_t failures = 0;
     bool asked = false;
     bool is_news = true;      // of its next answer
-    std::uint32_t pause = 1;  // ticks from an answer to the next question
-    std::uint32_t rest = 0;   // of the present pause
-    std::uint64_t begun = 0;  // of workers: the last task that had begun when it was asked
+    std::uint32_t pause = 1;  // how many ticks pass from an answer to the next question
+    std::uint32_t rest = 0;   // how many ticks of the present pause are left
+    std::uint64_t begun = 0;  // for a worker: the last task that had begun when the worker was asked
   };
 
   bool may_have_news(Client& client, const Connection& connection) const;

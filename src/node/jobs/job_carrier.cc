@@ -46,11 +46,13 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 JobCarrier::JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, LeaseCarrier& leases,
-                       ActorCarrier& actors, Settings settings)
+                       ActorCarrier& actors, JobEnvironments& environments, TreeOf tree_of, Settings settings)
     : loop_(loop),
       roster_(roster),
       leases_(leases),
       actors_(actors),
+      environments_(environments),
+      tree_of_(std::move(tree_of)),
       settings_(std::move(settings)),
       device_names_(settings_.gpus),
       folders_(settings_.folder),
@@ -126,7 +128,7 @@ Result<std::string> JobCarrier::submit(JobSpec spec, pid_t submitter) {
   }
   if (home != 0) {
     lenders_[spec.id] = home;
-    leases_.job_waits(home, true);
+    leases_.jobs().waits(home, true);
   }
   return spec.id;
 }
@@ -162,7 +164,7 @@ Result<JobCarrier::WaitId> JobCarrier::wait(const std::vector<std::string>& ids,
   }
   wait.waiter = home_of_process(waiter);
   wait.on_done = std::move(on_done);
-  if (wait.waiter != 0) leases_.job_waits(wait.waiter, true);
+  if (wait.waiter != 0) leases_.jobs().waits(wait.waiter, true);
   waits_.emplace(++last_wait_, std::move(wait));
   return last_wait_;
 }
@@ -170,7 +172,7 @@ Result<JobCarrier::WaitId> JobCarrier::wait(const std::vector<std::string>& ids,
 void JobCarrier::cancel_wait(WaitId id) {
   auto found = waits_.find(id);
   if (found == waits_.end()) return;
-  if (found->second.waiter != 0) leases_.job_waits(found->second.waiter, false);
+  if (found->second.waiter != 0) leases_.jobs().waits(found->second.waiter, false);
   waits_.erase(found);
 }
 
@@ -182,7 +184,7 @@ void JobCarrier::finish_waits(const std::string& job) {
   for (WaitId id : done) {
     const Wait wait = std::move(waits_.at(id));
     waits_.erase(id);
-    if (wait.waiter != 0) leases_.job_waits(wait.waiter, false);
+    if (wait.waiter != 0) leases_.jobs().waits(wait.waiter, false);
     wait.on_done(infos(wait.ids));
   }
 }
@@ -195,7 +197,7 @@ bool JobCarrier::carry_out() {
     std::vector<job::Command> commands = table_.take_commands();
     // Commands come before the queue: an adopted job must hold its resources before queued jobs are considered.
     if (commands.empty() && table_.has_queued()) {
-      table_.offer(leases_.table().room_for_jobs());
+      table_.offer(leases_.jobs().room());
       commands = table_.take_commands();
     }
     if (commands.empty()) break;
@@ -212,16 +214,13 @@ bool JobCarrier::carry_out() {
 void JobCarrier::carry_out(const job::Prepare& command) {
   const job::JobRecord* record = table_.record(command.job);
   if (record == nullptr) return;
-  if (environments_ == nullptr) {
-    return table_.prepare_failed(command.job, "this node builds no environments", now());
-  }
   const std::string job = command.job;
-  environments_->prepare(
+  environments_.prepare(
       job, record->spec.runtime_env, [this, job](const std::string& text) { table_.preparing(job, text); },
       [this, job](Result<JobEnvironments::Apply> apply) {
         if (!apply.is_ok()) return table_.prepare_failed(job, apply.status().message(), now());
         environment_of_[job] = std::move(apply).value();
-        folders_.keep_in_use(job, environments_->in_use(job));
+        folders_.keep_in_use(job, environments_.in_use(job));
         table_.prepared(job);
       });
 }
@@ -235,7 +234,7 @@ void JobCarrier::begin_home(const std::string& job) {
 void JobCarrier::carry_out(const job::Start& command) {
   job_step("node.dies.starting");
   begin_home(command.job);
-  const DeviceSet devices = leases_.job_started(homes_[command.job], table_.resources(command.job));
+  const DeviceSet devices = leases_.jobs().started(homes_[command.job], table_.resources(command.job));
   Status launched = launch(command, devices);
   if (launched.is_ok()) {
     job_step("node.dies.started");
@@ -302,8 +301,8 @@ void JobCarrier::carry_out(const job::Find& command) {
       return attempt_ended(command.job, command.attempt, std::move(end));
     case JobProcesses::Found::kRuns:
       begin_home(command.job);
-      leases_.job_started(homes_[command.job], table_.resources(command.job));
-      if (environments_ != nullptr) environments_->hold(command.job, folders_.in_use(command.job));
+      leases_.jobs().started(homes_[command.job], table_.resources(command.job));
+      environments_.hold(command.job, folders_.in_use(command.job));
       table_.started(command.job, command.attempt, now());
   }
 }
@@ -325,7 +324,7 @@ void JobCarrier::carry_out(const job::AttemptOver& command) {
       if (wait.waiter == found->second) wait.waiter = 0;
     }
     std::erase_if(lenders_, [&](const auto& each) { return each.second == found->second; });
-    leases_.job_ended(found->second);
+    leases_.jobs().ended(found->second);
     actors_.client_left(found->second);
     homes_.erase(found);
   }
@@ -334,8 +333,8 @@ void JobCarrier::carry_out(const job::AttemptOver& command) {
 
 void JobCarrier::carry_out(const job::Ended& command) {
   job_step("node.dies.end_recorded");
-  if (auto lender = lenders_.extract(command.job)) leases_.job_waits(lender.mapped(), false);
-  if (environments_ != nullptr) environments_->forget(command.job);
+  if (auto lender = lenders_.extract(command.job)) leases_.jobs().waits(lender.mapped(), false);
+  environments_.forget(command.job);
   environment_of_.erase(command.job);
   folders_.keep_end(*table_.record(command.job));
   job_step("node.dies.end_kept");
@@ -380,7 +379,7 @@ ProcessId JobCarrier::home_of_process(pid_t pid) const {
       auto home = homes_.find(job);
       return home == homes_.end() ? 0 : home->second;
     }
-    const ProcessId tree = tree_of_ ? tree_of_(pid) : 0;
+    const ProcessId tree = tree_of_(pid);
     if (tree != 0 && !job_of_home(tree).empty()) return tree;
     pid = os::parent_of(pid);
   }

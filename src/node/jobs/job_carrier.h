@@ -6,7 +6,7 @@
 //   jobs.wait({*id}, [](Result<std::vector<JobInfo>> jobs) { ... });
 //
 // Threading:  the node's loop.
-// Ownership:  owns the table, the records and the supervisors' pidfds. Roster, leases and actors must outlive it.
+// Ownership:  owns the table, the records and the supervisors' pidfds. Everything that it was made with must outlive it.
 // Failure:    submit() refuses a job that cannot be recorded, and leaves nothing of it. Later changes of a record that
 //             cannot be written are tried again each second while the jobs go on; trouble() says so.
 #pragma once
@@ -37,25 +37,23 @@ namespace fray::node {
 class JobCarrier {
  public:
   struct Settings {
-    std::string folder;        // of the jobs' folders; made when the first job comes
-    std::string node_address;  // what a job's processes are told
-    bool embedded = false;     // its jobs end with it, and nothing is kept
+    std::string folder;        // in which each job has a folder; made when the first job comes
+    std::string node_address;  // which the processes of jobs get
+    bool embedded = false;     // the jobs end with the node, and no record is kept
     ResourceSet total;
     std::vector<std::string> gpus;
     JobRules rules;
   };
 
+  // For a process that no job has started: the tree of the lease table to which it belongs, if it is a worker; else 0.
+  using TreeOf = std::function<ProcessId(pid_t pid)>;
+
   JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, LeaseCarrier& leases, ActorCarrier& actors,
-             Settings settings);
+             JobEnvironments& environments, TreeOf tree_of, Settings settings);
   ~JobCarrier();
 
-  // Reads the records of nodes before this one and finds their jobs.
+  // Reads the records of former nodes and finds their jobs.
   void restore();
-  // Builds the environments of jobs. Without it jobs that ask for one are refused.
-  void set_environments(JobEnvironments* environments) { environments_ = environments; }
-  // Tells for a process that no job has started to which tree of the lease table it belongs, if it is a worker's; else
-  // 0.
-  void set_tree_of(std::function<ProcessId(pid_t pid)> tree_of) { tree_of_ = std::move(tree_of); }
 
   // ---- Requests. `submitter` is a process: if it belongs to a job, the new job is a child of that. 0: none. Returns
   // the id.
@@ -66,7 +64,7 @@ class JobCarrier {
   Status stop(const std::string& id, const std::string& reason = "it was stopped");
   Status remove(const std::string& id);
   // Calls back with infos() once all have ended, or at once.
-  using WaitId = std::uint64_t;  // never 0
+  using WaitId = std::uint64_t;  // is never 0
   using OnEnded = std::function<void(Result<std::vector<JobInfo>> jobs)>;
   Result<WaitId> wait(const std::vector<std::string>& ids, pid_t waiter, OnEnded on_done);
   void cancel_wait(WaitId wait);
@@ -80,7 +78,7 @@ class JobCarrier {
   bool is_supervisor(pid_t pid) const { return !processes_.job_of(pid).empty(); }
   // The home (scheduler/job_shares.h) of the job that this process belongs to; 0: none.
   ProcessId home_of_process(pid_t pid) const;
-  // The job of a home; empty: it has ended.
+  // The job of a home; empty: that job has ended.
   std::string job_of_home(ProcessId home) const;
   // The home of the topmost running job above the job of this home.
   ProcessId top_home(ProcessId home) const;
@@ -123,6 +121,8 @@ class JobCarrier {
   Roster& roster_;
   LeaseCarrier& leases_;
   ActorCarrier& actors_;
+  JobEnvironments& environments_;
+  const TreeOf tree_of_;
   const Settings settings_;
   const DeviceNames device_names_;
   JobFolders folders_;
@@ -130,11 +130,9 @@ class JobCarrier {
   JobRecords records_;
   JobProcesses processes_;
   JobLogs logs_;
-  JobEnvironments* environments_ = nullptr;
   std::map<std::string, JobEnvironments::Apply> environment_of_;
-  std::function<ProcessId(pid_t)> tree_of_;
   std::map<std::string, ProcessId> homes_;    // of jobs that run
-  std::map<std::string, ProcessId> lenders_;  // by child: the home that lends while it lives
+  std::map<std::string, ProcessId> lenders_;  // by child: the home that lends its resources while the child lives
   std::map<WaitId, Wait> waits_;
   WaitId last_wait_ = 0;
   event::TimerId clock_timer_ = 0;

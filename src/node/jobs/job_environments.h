@@ -19,7 +19,7 @@ namespace fray::node {
 struct JobLaunch {
   std::vector<std::string> command;
   std::string folder;
-  std::vector<std::pair<std::string, std::string>> environment;  // whole
+  std::vector<std::pair<std::string, std::string>> environment;  // all variables
   os::LimitRequest limits;  // of the command's processes; a container's engine takes them over
 };
 
@@ -34,7 +34,7 @@ class JobEnvironments {
                        OnDone on_done) = 0;
   // The entries of the cache that a job uses; for hold() of the next node.
   virtual std::vector<std::string> in_use(const std::string& job) const = 0;
-  // An adopted job goes on using them. Best effort: what was removed meanwhile cannot be held.
+  // Holds these entries for an adopted job, which goes on using them. An entry that was removed meanwhile is not held.
   virtual void hold(const std::string& job, const std::vector<std::string>& in_use) = 0;
   virtual void forget(const std::string& job) = 0;
 };

@@ -8,7 +8,7 @@
 //               attempt-<n>/
 //
 // Threading:  the node's loop.
-// Ownership:  the folders outlive it.
+// Ownership:  the folders on the disk outlive this object.
 // Failure:    make() leaves nothing behind when it fails.
 #pragma once
 
@@ -35,7 +35,7 @@ class JobFolders {
   std::string environment_path(const std::string& id) const { return path(id) + "/environment"; }
   std::string call_path(const std::string& id) const { return path(id) + "/call"; }
 
-  // On the disk when it returns.
+  // The record is on the disk when this returns.
   Status make(const JobSpec& spec, const job::JobRecord& accepted);
   // The variables that were kept; others in their place, for the attempts to come: returns the file's path.
   Result<JobVariables> environment(const std::string& id) const;
@@ -44,7 +44,7 @@ class JobFolders {
   std::vector<std::string> in_use(const std::string& id) const;
   void keep_end(const job::JobRecord& record);
   void remove(const std::string& id);
-  // What the folders know: records of jobs as they ended or were accepted, with the attempts that began.
+  // The records that the folders hold: of jobs as they ended or were accepted, with the attempts that began.
   std::vector<job::JobRecord> read_all() const;
   // Folders that a node left which was killed while it took a job, or removed one.
   void remove_unknown(const std::set<std::string>& known);

@@ -5,7 +5,7 @@
 // Threading:  the node's loop.
 // Ownership:  owns the inotify descriptor and the readers that wait. Table and folders must outlive it.
 // Failure:    without inotify (too many instances) followers look ten times a second. What is missing from a stream is said
-//             by the piece after the gap.
+//             by the piece of output after the gap.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ class JobLogs {
   ~JobLogs();
 
   wire::JobLogOpened open(const wire::OpenJobLog& request) const;
-  // Answers at once and returns 0, or later, once.
+  // Answers at once and returns 0, or answers later, once.
   ReaderId read(wire::ReadJobLog request, OnPieces on_pieces);
   void cancel(ReaderId reader);
-  // The job has another attempt, or its attempt or the job has ended.
+  // To be called when the job has begun another attempt, and when its attempt or the job has ended.
   void changed(const std::string& job);
 
  private:

@@ -1,8 +1,9 @@
-// JobProcesses: the supervisors of attempts: starts them, adopts those that a node before this one has started, signals
-// them, and reports how they ended.
+// JobProcesses: the supervisors of attempts: starts them, adopts those that a former node has started, signals them, and
+// reports how they ended.
 //
 // Threading:  the node's loop.
-// Ownership:  owns a pidfd for each. The supervisors outlive it, unless they were started to die with this process.
+// Ownership:  owns a pidfd for each supervisor. The supervisors outlive this object, unless they were started to die with
+//             the process.
 // Failure:    start() returns why there is no supervisor. An attempt whose supervisor is gone without a report is lost.
 #pragma once
 
@@ -39,9 +40,9 @@ class JobProcesses {
   bool runs(const std::string& job) const { return running_.contains(job); }
   bool empty() const { return running_.empty(); }
   pid_t pid(const std::string& job) const;
-  // Whose supervisor that is; empty: nobody's.
+  // The job whose supervisor this process is; empty: it is none.
   std::string job_of(pid_t pid) const;
-  // Waits, without the loop, until all have ended; kills what has not by then.
+  // Waits, without the loop, until all have ended; kills those that have not ended in time.
   void end_all(std::chrono::milliseconds patience);
 
  private:

@@ -33,16 +33,16 @@ class JobRecords {
 
   // Makes the folder of jobs and opens the database, once: before the first job, so that a home without jobs has none.
   Status make_ready();
-  // The records of nodes before this one. Rows that nobody can read are taken from the folders, as all of them are where
-  // the database is lost.
+  // The records of former nodes. A row that cannot be read is taken from the job's folder; when the database is lost, all
+  // records are.
   Result<std::vector<job::JobRecord>> read();
   Status keep_accepted(const JobSpec& spec);
-  // Records that something follows from are written now, the others soon.
+  // Writes the records on which a command depends now, and the others soon.
   void keep(const std::vector<job::Command>& commands);
   void flush();
   void removed(const std::string& id);
 
-  // What is wrong, and why records had to be rebuilt; empty when nothing is.
+  // What is wrong with the records, and why they had to be rebuilt; empty when nothing is wrong.
   const std::string& trouble() const { return trouble_; }
   const std::string& rebuilt() const { return rebuilt_; }
 
@@ -56,7 +56,7 @@ class JobRecords {
   const bool kept_;
   std::unique_ptr<JobStore> store_;
   bool ready_ = false;
-  std::map<std::string, std::string> written_;  // of living jobs: the record that is kept
+  std::map<std::string, std::string> written_;  // by living job: the record as it is on the disk
   std::set<std::string> unwritten_;             // records that are to be written
   event::TimerId flush_timer_ = 0;
   std::string trouble_;

@@ -2,7 +2,7 @@
 //
 //   FRAY_JOB_PROCESSES   processes and threads of a job that asks for no limit of its own; 0, if not given: no limit
 //   FRAY_KEEP_JOBS       jobs that have ended and are remembered; 1000 if not given
-//   FRAY_KEEP_JOBS_DAYS  for how long they are; 30 if not given
+//   FRAY_KEEP_JOBS_DAYS  for how many days they are remembered; 30 if not given
 //
 // Threading:  a value.
 // Ownership:  none.

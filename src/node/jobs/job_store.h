@@ -1,7 +1,7 @@
-// JobStore: the records of jobs in a database, one row a job, written before anything follows from them.
+// JobStore: the records of jobs in a database, one row a job, each written before the node acts on it.
 //
 // A database that SQLite finds damaged, or that a later release wrote, is moved aside (`jobs.db.damaged-<time>`). The caller
-// rebuilds it from the jobs' folders, as one that is not there.
+// rebuilds the records from the jobs' folders, as it does when there is no database.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the database.
@@ -25,8 +25,8 @@ class JobStore {
     std::string record;
   };
 
-  // `*rebuilt` says why there are no records: the database was moved aside, or was not there; else it is empty. In the
-  // folder `folder`, which exists.
+  // Opens the database in `folder`, which exists. `*rebuilt` says why there are no records: the database was moved aside, or
+  // was not there; else it is empty.
   static Result<std::unique_ptr<JobStore>> open(const std::string& folder, std::string* rebuilt);
   JobStore(const JobStore&) = delete;
   JobStore& operator=(const JobStore&) = delete;

@@ -41,11 +41,11 @@ class MemoryCarrier {
   void yielded(ProcessId process);
   void process_left(ProcessId process);
 
-  // An object's bytes lie there from now on, or no longer. Not to be reused: somebody may still look at them.
+  // An object's bytes lie there from now on, or no longer. Without reuse: a process may still read them.
   // kResourceExhausted: the segment arrived without its descriptor.
   Status object_added(const Location& location);
   void object_removed(const Location& location, bool reuse = true);
-  // A late attempt's bytes: the writer may have them back.
+  // Gives the writer its memory back, when the bytes are those of a late attempt.
   void give_back(const Location& location, bool reuse = true);
 
   const store::SegmentTable& table() const { return table_; }
@@ -55,7 +55,7 @@ class MemoryCarrier {
     ProcessId process = 0;
     std::uint64_t ticket = 0;
     std::uint64_t bytes = 0;
-    bool clients_asked = false;  // to yield memory, on behalf of this one
+    bool clients_asked = false;  // to yield memory, for this reservation
   };
 
   void open_later(ProcessId process, std::uint64_t ticket, SegmentId segment);
@@ -73,12 +73,12 @@ class MemoryCarrier {
   store::SegmentTable table_;
   Spiller spiller_;
   std::deque<Waiting> waiting_;
-  std::unordered_map<SegmentId, ProcessId> spilling_;  // asked back or being copied, and its writer
-  std::set<ProcessId> asked_;                          // have not answered kYieldMemory
-  event::TimerId patience_ = 0;                        // with those
-  std::string last_failure_;                           // of a copy
+  std::unordered_map<SegmentId, ProcessId> spilling_;  // segments that are asked back or being copied; their writers
+  std::set<ProcessId> asked_;                          // processes that have not answered kYieldMemory
+  event::TimerId patience_ = 0;                        // until the node stops waiting for them
+  std::string last_failure_;                           // of the last copy that failed
   os::DescriptorRoom descriptors_;
-  std::set<SegmentId> lost_;  // that arrived without their descriptors
+  std::set<SegmentId> lost_;  // segments that arrived without their descriptors
 };
 
 }  // namespace fray::node

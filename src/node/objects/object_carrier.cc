@@ -122,7 +122,7 @@ void ObjectCarrier::carry_out(const object::ReportLost& command) {
 }
 
 void ObjectCarrier::carry_out(const object::Forget& command) {
-  if (on_forget_) on_forget_(command.object);
+  on_forget_(command.object);
   auto found = values_.find(command.object);
   if (found == values_.end()) return;
   wire::Value value = std::move(found->second);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "node/objects/memory_carrier.h"
 #include "node/sessions/roster.h"
@@ -23,13 +24,14 @@ namespace fray::node {
 
 class ObjectCarrier {
  public:
-  ObjectCarrier(Roster& roster, MemoryCarrier& memory, std::uint32_t epoch)
-      : roster_(roster), memory_(memory), table_(epoch) {}
+  // Called when no process holds an object any more.
+  using OnForget = std::function<void(const ObjectId& object)>;
+
+  ObjectCarrier(Roster& roster, MemoryCarrier& memory, std::uint32_t epoch, OnForget on_forget)
+      : roster_(roster), memory_(memory), table_(epoch), on_forget_(std::move(on_forget)) {}
 
   void process_joined(ProcessId process) { table_.process_joined(process); }
   void hold(ProcessId process, ObjectId object) { table_.held(process, object); }
-  // Called when nobody holds an object any more.
-  void set_on_forget(std::function<void(const ObjectId&)> on_forget) { on_forget_ = std::move(on_forget); }
   // Drops the holds of the process. A driver may live on and look at arrays that it got: memory of its objects is never
   // written again.
   void process_left(ProcessId process, bool may_still_look);
@@ -39,12 +41,12 @@ class ObjectCarrier {
   // Tells the process that submitted the object's task. No effect when that process is gone, and its tasks with it.
   void cancel(const wire::CancelObject& message);
 
-  // After a round. True when another round must follow.
+  // To be called after a round. True when another round must follow.
   bool end_round(bool complete);
 
   std::uint64_t inline_bytes() const { return inline_bytes_; }
   const object::HolderTable& table() const { return table_; }
-  // Null: it is not there yet, or lost.
+  // Null: the value is not there yet, or lost.
   const wire::Value* value_of(const ObjectId& object) const {
     auto found = values_.find(object);
     return found == values_.end() ? nullptr : &found->second;
@@ -60,10 +62,10 @@ class ObjectCarrier {
   Roster& roster_;
   MemoryCarrier& memory_;
   object::HolderTable table_;
+  const OnForget on_forget_;
   std::unordered_map<ObjectId, wire::Value> values_;
-  std::function<void(const ObjectId&)> on_forget_;
-  std::unordered_set<ObjectId> still_seen_;            // of them, by somebody who has left
-  std::unordered_map<ObjectId, Location> lost_bytes_;  // of them, whose segment came without its descriptor
+  std::unordered_set<ObjectId> still_seen_;            // objects that a process which has left may still look at
+  std::unordered_map<ObjectId, Location> lost_bytes_;  // of objects whose segment came without its descriptor
   std::uint64_t inline_bytes_ = 0;
 };
 

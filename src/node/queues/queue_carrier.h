@@ -1,5 +1,5 @@
-// QueueCarrier: stands between who asks for queues, the QueueTable that decides, and the QueueKeeper that writes it down. An
-// answer leaves once everything that it tells of is on the disk.
+// QueueCarrier: gives requests about queues to the QueueTable, which decides, has the QueueKeeper write the decisions down,
+// and then answers. An answer is sent once every change that it reports is on the disk.
 //
 //   carrier.ask({.verb = Verb::kPush, .queue = "pages", .items = {"a"}}, [](Result<queue::Answer> answer) { ... });
 //
@@ -8,8 +8,8 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table and the keeper.
-// Failure:    what cannot be written is answered with why, and so is everything decided after it; the table is then made
-//             anew from what is on the disk.
+// Failure:    when a change cannot be written, its request and all later ones are answered with the reason; the table is
+//             then made anew from the records on the disk.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class QueueCarrier {
 
   // Calls back once, later.
   AskId ask(queue::Request request, OnAnswer on_answer);
-  // Nobody waits for it any more.
+  // Nobody waits for the answer any more.
   void withdraw(AskId ask);
 
  private:
@@ -64,8 +64,8 @@ class QueueCarrier {
   std::unordered_map<AskId, OnAnswer> askers_;
   AskId last_ask_ = 0;
   State state_ = State::kUnread;
-  bool busy_ = false;    // the keeper
-  std::string trouble_;  // that was logged last
+  bool busy_ = false;    // the keeper is writing
+  std::string trouble_;  // the trouble that was logged last
   event::TimerId work_timer_ = 0;
   event::TimerId due_timer_ = 0;
   QueueKeeper keeper_;

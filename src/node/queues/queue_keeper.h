@@ -3,8 +3,8 @@
 //
 // Threading:  the node's loop; the database is the side thread's.
 // Ownership:  owns the thread and the database. Work in hand is finished before the end.
-// Failure:    work that fails is told to the callback with its Status; nothing of it is on the disk then. submit() returns
-//             why no work can begin.
+// Failure:    when work fails the callback gets its Status, and nothing of it is on the disk. submit() returns why no work
+//             can begin.
 #pragma once
 
 #include <functional>
@@ -24,20 +24,20 @@ namespace fray::node {
 class QueueKeeper {
  public:
   struct Work {
-    bool reads = false;  // makes a table of what is kept; opens the database where it is not open
+    bool reads = false;  // makes a table of the kept records; opens the database if it is not open
     std::vector<queue::Command> commands;
   };
   struct Done {
     Status status;
-    std::unique_ptr<queue::QueueTable> table;  // that was read: a large one takes its time
+    std::unique_ptr<queue::QueueTable> table;  // the table that was read, which takes long for a large one
     std::vector<queue::Answered> answers;      // in the order of the commands
   };
   using OnDone = std::function<void(Done done)>;
 
-  // `folder`: of the database, made with the first work; in the home if `in_home`.
+  // `folder`: that of the database, made with the first work; it is in the home if `in_home`.
   QueueKeeper(event::Loop& loop, std::string folder, bool in_home, OnDone on_done);
 
-  // One piece of work at a time: the next when the callback was called.
+  // One piece of work at a time: the next may be submitted when the callback was called.
   Status submit(Work work);
 
  private:
@@ -49,7 +49,7 @@ class QueueKeeper {
   const std::string folder_;
   const bool in_home_;
   OnDone on_done_;
-  std::unique_ptr<QueueStore> store_;  // the thread's
+  std::unique_ptr<QueueStore> store_;  // used by the thread alone
   SideThread thread_;
 };
 

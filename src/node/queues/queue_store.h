@@ -2,7 +2,7 @@
 //
 // Threading:  one thread at a time.
 // Ownership:  owns the database, `queues.db`.
-// Failure:    as Database. A damaged one is left as it is: whoever moves it aside gives up what is in it.
+// Failure:    as Database. A damaged database is left as it is: a user who moves it aside gives its content up.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ namespace fray::node {
 
 class QueueStore {
  public:
-  // In the folder `folder`, which exists.
+  // Opens the database in `folder`, which exists.
   static Result<std::unique_ptr<QueueStore>> open(const std::string& folder);
   QueueStore(const QueueStore&) = delete;
   QueueStore& operator=(const QueueStore&) = delete;
 
   Result<queue::Kept> read();
-  // All of them or none; answers are passed over.
+  // Writes all changes or none; answers are ignored.
   Status apply(const std::vector<queue::Command>& commands);
-  // Fills in the bytes of the items that the answer gives. Those that were purged since are left out.
+  // Fills in the bytes of the items that the answer contains. Items that were purged since are left out.
   Status fill(queue::Answer* answer);
 
  private:

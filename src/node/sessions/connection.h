@@ -2,9 +2,9 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns its socket and the peer's pidfd; the owner (Roster) owns the connection and outlives it.
-// Failure:    it ends once, for one reason: EOF or the peer's death, whichever is noticed first (what the peer had
-//             written is read before); a broken or forbidden frame; or a peer that does not read while more than
-//             kMostBacklog bytes wait for it. Large frames do not count, because the peer has asked for each of them.
+// Failure:    a connection ends once, for one reason: EOF or the peer's death, whichever is noticed first (all that the
+//             peer had written is read before); a broken or forbidden frame; or a peer that does not read while more
+//             than kMostBacklog bytes wait for it. Large frames do not count, because the peer asked for each of them.
 //             Sending to an ended connection does nothing.
 #pragma once
 
@@ -29,7 +29,7 @@ class Connection {
 
   struct Owner {
     virtual ~Owner() = default;
-    // Not ok: the connection ends for this reason.
+    // When the Status is not ok, the connection ends for this reason.
     virtual Status frame_arrived(Connection& connection, wire::Incoming& frame) = 0;
     virtual void connection_ended(Connection& connection, const Status& why) = 0;
     // Called once until the next flush().
@@ -55,11 +55,11 @@ class Connection {
   }
   void send_frame(std::string_view frame, std::vector<os::Fd> fds = {});
   void flush();
-  // Reads and handles everything that is there.
+  // Reads and handles all frames that have arrived.
   void drain();
   void end(const Status& why);
 
-  // A frame of it is being handled, and more may lie behind that one: drain() does nothing until it has been.
+  // Whether a frame is being handled, behind which more may have arrived. While one is, drain() does nothing.
   bool is_reading() const { return reading_; }
   bool has_ended() const { return ended_; }
   std::size_t backlog_bytes() const { return socket_.output_bytes(); }
@@ -70,8 +70,8 @@ class Connection {
   wire::Role role = wire::Role::kObserver;
   ProcessId process = 0;
   ProcessId job = 0;          // the home of the job that the peer is a process of; 0: none
-  bool waits = false;         // that process, in a wait
-  bool holds_output = false;  // it has more of what workers print than it can write
+  bool waits = false;         // that process waits
+  bool holds_output = false;  // the driver has more output of workers than it can write
   std::int32_t pid = 0;
 
  private:
@@ -87,7 +87,7 @@ class Connection {
   bool reading_ = false;
   bool waits_for_flush_ = false;
   bool watches_output_ = false;
-  std::size_t large_bytes_ = 0;  // in large frames that were queued since everything had been sent
+  std::size_t large_bytes_ = 0;  // of large frames that were queued since the socket had taken everything
 };
 
 }  // namespace fray::node

@@ -27,7 +27,7 @@ class Roster : public Connection::Owner {
   struct Counters {
     std::uint64_t accepted = 0;
     std::uint64_t foreign_users = 0;
-    std::uint64_t broken_frames = 0;  // connections closed because of what they said
+    std::uint64_t broken_frames = 0;  // connections that were closed for a broken or forbidden frame
     std::uint64_t slow_readers = 0;
   };
   using OnFrame = std::function<Status(Connection&, wire::Incoming&)>;
@@ -39,14 +39,14 @@ class Roster : public Connection::Owner {
   Status listen(const std::string& path);
   // Takes a connected socket; returns nullptr when the peer is not welcome or gone.
   Connection* adopt(os::Fd socket);
-  // Says why and closes.
+  // Tells the peer why, and closes the connection.
   void refuse(Connection& connection, StatusCode code, const std::string& reason);
 
   ProcessId new_process() { return next_process_++; }
-  // The connection speaks for this process from now on.
+  // From now on the connection is that of this process.
   void enter(Connection& connection, ProcessId process);
   Connection* find(ProcessId process) const;
-  // To a process that may be gone; then nothing happens.
+  // Sends a message to a process. Nothing happens when the process is gone.
   template <typename Message>
   void send(ProcessId process, wire::ControlType type, std::uint64_t id, const Message& message) {
     if (Connection* connection = find(process)) connection->send(type, id, message);
@@ -54,7 +54,7 @@ class Roster : public Connection::Owner {
   std::vector<Connection*> drivers() const;
   std::vector<Connection*> clients() const;  // drivers and workers
 
-  // Sends what was said in this round and forgets connections that ended.
+  // Sends the messages that were queued in this round, and forgets connections that have ended.
   void end_round();
   const Counters& counters() const { return counters_; }
 
@@ -67,7 +67,7 @@ class Roster : public Connection::Owner {
   OnFrame on_frame_;
   OnEnd on_end_;
   std::optional<os::Listener> listener_;
-  event::Acceptor acceptor_;  // at its socket
+  event::Acceptor acceptor_;  // of the listening socket
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   std::unordered_map<ProcessId, Connection*> by_process_;
   std::vector<std::unique_ptr<Connection>> ended_;

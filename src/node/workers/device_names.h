@@ -1,11 +1,11 @@
 // DeviceNames: the environment variables that tell the libraries of a worker which devices it is bound to.
 //
-//   {"GPU": [0, 2]}  ->  CUDA_VISIBLE_DEVICES=0,2    with the node's own names where it has other ones
+//   {"GPU": [0, 2]}  ->  CUDA_VISIBLE_DEVICES=0,2    or the names that the node itself was given for its GPUs
 //   {"TPU": [1]}     ->  TPU_VISIBLE_CHIPS=1
 //
 // Threading:  confined to the node's loop.
 // Ownership:  values.
-// Failure:    a device without a name of its own (a pretended one) is named by its index.
+// Failure:    a device without a name, such as a declared one that does not exist, is named by its index.
 #pragma once
 
 #include <string>

@@ -15,9 +15,9 @@
 namespace fray::node {
 
 struct ForkServerCommand {
-  std::vector<std::string> words;  // up to where the interpreter's arguments end and the fork server's begin
+  std::vector<std::string> words;  // the interpreter and its arguments; those of the fork server follow
   std::vector<std::string> module_path;
-  bool adds_to_module_path = false;  // the interpreter's own comes first
+  bool adds_to_module_path = false;  // `module_path` follows the interpreter's own, and does not replace it
   std::string folder;
   runtime_env::Variables environment;
 

@@ -75,10 +75,8 @@ Status ForkServerLink::start(const ForkServerCommand& command) {
 }
 
 void ForkServerLink::spawn_worker(ProcessId worker, std::vector<os::Fd> fds) {
-  auto count = static_cast<std::uint8_t>(fds.size());
-  std::string frame = wire::frame(wire::ControlType::kSpawn, worker);
-  frame[offsetof(wire::FrameHeader, fds)] = static_cast<char>(count);
-  socket_.queue(frame, std::move(fds));
+  const auto count = static_cast<std::uint8_t>(fds.size());
+  socket_.queue(wire::frame(wire::ControlType::kSpawn, worker, count), std::move(fds));
   flush();
 }
 

@@ -27,7 +27,7 @@ class LogRelay {
   static constexpr std::size_t kLongestLine = 64u << 10;
   static constexpr std::size_t kPauseBacklog = 4u << 20;
 
-  // Who shall see what this worker prints.
+  // The drivers that get what this worker prints.
   using Audience = std::function<std::vector<Connection*>(ProcessId worker)>;
 
   LogRelay(event::Loop& loop, Audience audience) : loop_(loop), audience_(std::move(audience)) {}
@@ -36,7 +36,7 @@ class LogRelay {
   // `page` must stay mapped until finish().
   Status attach(ProcessId worker, os::Fd standard_output, os::Fd standard_error, const WorkerPage* page);
   void set_pid(ProcessId worker, std::int32_t pid);
-  // A line of the node's about this worker, for those who see what it prints.
+  // Sends a line of the node about this worker to the drivers that get what it prints.
   void note(ProcessId worker, const std::string& line);
   // The worker is dead: reads what is left in its pipes and returns its last lines.
   std::string finish(ProcessId worker);
@@ -47,7 +47,7 @@ class LogRelay {
  private:
   struct Stream {
     os::Fd pipe;
-    std::string line;  // an unfinished one
+    std::string line;  // the beginning of a line whose end was not read yet
     bool watched = false;
   };
   struct Source {

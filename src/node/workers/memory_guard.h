@@ -30,9 +30,9 @@ class MemoryGuard {
 
   MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable& table);
 
-  // Looks at those that run, now. Whether memory is scarce.
+  // Looks at all workers now. Returns whether memory is scarce.
   bool look();
-  // Why a worker that has ended was killed for its memory; empty: it was not. Asked once for each.
+  // Why a worker that has ended was killed for its memory; empty: it was not. To be asked once for each such worker.
   std::string verdict(ProcessId worker, bool expected, const wire::ExitFacts& facts);
 
  private:
@@ -44,7 +44,7 @@ class MemoryGuard {
   const scheduler::LeaseTable& table_;
   const os::MemoryGauge gauge_;
   std::uint64_t kernel_kills_;
-  std::unordered_map<ProcessId, std::string> killed_;  // and not gone yet
+  std::unordered_map<ProcessId, std::string> killed_;  // workers that have not ended yet, with the reason
 };
 
 }  // namespace fray::node

@@ -17,14 +17,14 @@ namespace fray::node {
 struct MemoryUse {
   ProcessId worker = 0;
   std::uint64_t used_bytes = 0;
-  std::uint64_t asked_bytes = 0;  // by what it was leased for; 0: nothing was said
+  std::uint64_t asked_bytes = 0;  // by the shape of its lease; 0: the lease asks for none
   bool runs_a_task = false;
-  std::uint64_t started_ns = 0;  // its task
+  std::uint64_t started_ns = 0;  // when its task began
 };
 
-// The largest idle worker first, for that costs nothing. Then the task that was started last: the older it is the more
-// would be lost, and the oldest one gets through. Tasks that keep to what they asked for come after those that asked for
-// nothing, and what uses less than its share of all is left alone.
+// The largest idle worker is killed first, because no work is lost with it. Then comes the task that was started last: the
+// older a task is the more work would be lost, and the oldest one is to finish. Tasks that use no more than they asked for
+// come after those that asked for nothing, and a task that uses less than the mean of all tasks is not killed.
 std::optional<MemoryUse> choose_victim(std::span<const MemoryUse> workers);
 
 }  // namespace fray::node

@@ -33,14 +33,14 @@ Status ReservationKeeper::begin(ProcessId client, wire::SetAside message) {
   const ProcessId root = message.detached ? 0 : leases_.root_of(client);
   Entry& entry = entries_[message.name];
   entry = {roster_.new_process(), root, std::move(message.about)};
-  leases_.set_aside(entry.home, root, message.resources, message.offered);
+  leases_.reservations().set_aside(entry.home, root, message.resources, message.offered);
   return Status::ok();
 }
 
 void ReservationKeeper::end(const std::string& name) {
   auto found = entries_.find(name);
   if (found == entries_.end()) return;
-  leases_.put_back(found->second.home);
+  leases_.reservations().put_back(found->second.home);
   entries_.erase(found);
 }
 

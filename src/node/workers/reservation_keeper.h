@@ -1,12 +1,13 @@
 // ReservationKeeper: the reservations of programs by their names, whose resources the LeaseTable sets aside.
 //
-// A reservation ends when somebody says so, and with the driver at the root of the tree in which it was made, unless it
-// is detached.
+// A reservation ends when a client ends it. Unless it is detached, it also ends with the driver at the root of the tree in
+// which it was made.
 //
 // Threading:  the node's loop.
 // Ownership:  owns names and texts; roster and leases must outlive it.
 // Failure:    a reservation that asks for nothing of the node, offers what is not marked with its name, or has a name that
-//             is taken ends the connection: the message contradicts the protocol. An unknown one that is to end has ended.
+//             is taken ends the connection: the message contradicts the protocol. To end an unknown
+//             reservation does nothing.
 #pragma once
 
 #include <map>

@@ -80,7 +80,7 @@ void WorkerProcesses::env_made(WorkerKeyId number, Result<runtime_env::PreparedE
   if (used.is_ok()) {
     if (Status started = ensure_server(number); !started.is_ok()) failed(key, started);
   }
-  if (on_env_) on_env_(number);
+  events_.on_env(number);
 }
 
 // The preparing process holds the environment until the node does.

@@ -38,74 +38,73 @@ namespace fray::node {
 
 struct WorkerProcess {
   WorkerKeyId key = 0;
-  std::int32_t pid = 0;  // 0: not forked yet
+  std::int32_t pid = 0;  // 0 until the fork server has reported it
   os::Fd pidfd;
   os::SharedPage page;
   bool greeted = false;
-  bool expected = false;  // it was told to end, or said that it will
+  bool expected = false;  // whether the worker was told to end, or has said that it will
   event::TimerId end_timer = 0;
-  std::string why_killed;  // for people; empty: it was not, or they know
+  std::string why_killed;  // for people; empty if the node did not kill it, or if they know the reason
 
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
 };
 
-// Whether the runtime environment of a worker key is there.
+// How far the runtime environment of a worker key is made.
 enum class EnvState : std::uint8_t { kReady, kMissing, kMaking, kFailed };
 
 class WorkerProcesses {
  public:
   struct Events {
-    // The worker's end of the node: the socket it will say hello on.
+    // The node's end of the socket on which the worker will say hello.
     std::function<bool(ProcessId worker, os::Fd control)> on_socket;
     std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
+    // The environment of a key, which was kMaking, has become kReady or kFailed.
+    std::function<void(WorkerKeyId key)> on_env;
   };
-
-  // The environment of a key, kMaking until now, is kReady or kFailed.
-  using OnEnv = std::function<void(WorkerKeyId key)>;
 
   WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events);
   ~WorkerProcesses();
 
-  void set_on_env(OnEnv on_env) { on_env_ = std::move(on_env); }
-  // Equal keys get equal numbers. The making of an environment begins at once.
+  // Returns the number of a key; equal keys have equal numbers. Begins to make the environment of the key.
   WorkerKeyId define(const wire::WorkerKey& key);
-  // Starts the fork server, where there is none, ahead of the first start().
+  // Starts the fork server of a key that has none, ahead of the first start().
   void warm_up(WorkerKeyId key);
-  // Ends the fork server of a key that has no workers, and lets go of its environment; the next start() makes both anew.
-  // False while it has workers.
+  // Ends the fork server of a key without workers, and releases its environment; the next start() makes both anew.
+  // False if the key has workers.
   bool rest(WorkerKeyId key);
-  // Drops the description of a key that rests.
+  // Forgets a key that rests.
   void forget(WorkerKeyId key);
   // The keys with a fork server or an environment; a key at rest costs nothing but its description.
   std::vector<WorkerKeyId> awake_keys() const;
   EnvState env_state(WorkerKeyId key) const;
-  // What is being done to make the environment, or why it cannot be made; else empty.
+  // The present step of making the environment, or why it cannot be made; empty otherwise.
   std::string env_text(WorkerKeyId key) const;
   void make_env(WorkerKeyId key);
-  // Lets an environment that has failed be made anew when it is wanted again.
+  // Allows an environment that has failed to be made anew when it is needed again.
   void forgive_env(WorkerKeyId key);
 
   Status start(WorkerKeyId key, ProcessId worker);
-  // How long to wait before the next start of this key.
+  // The pause before the next start of a worker of this key.
   std::chrono::milliseconds start_delay(WorkerKeyId key) const;
-  // The fork server, on another socket, may not have told the pid yet; the lines that the worker prints are told with it.
+  // Notes the pid that a worker has given in its hello: the report of the fork server, on another socket, may arrive
+  // later. Lines that the worker prints are shown with its pid.
   void said_hello(ProcessId worker, std::int32_t pid) { logs_.set_pid(worker, pid); }
   void started_well(ProcessId worker);
   // Why workers of the key do not start: the last lines of the fork server or of a worker that died before its hello.
   std::string failure_reason(WorkerKeyId key) const;
-  // kRuntimeEnv where what the key asks for is to blame, else kWorkerDied: the node itself is well.
+  // kRuntimeEnv if the runtime environment of the key is the cause, else kWorkerDied.
   StatusCode failure_code(WorkerKeyId key) const;
 
-  // `why` is told to the submitters of the task that the worker ran.
+  // Kills a worker. The submitter of the task that it runs is told `why`.
   void kill(ProcessId worker, bool expected, const std::string& why = {});
-  // The worker was told to end, or said that it ends; it is killed if it has not ended within a few seconds.
+  // Called when a worker was told to end, or has said that it ends: it is killed if it lives a few seconds later.
   void will_end(ProcessId worker);
   void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs
-  // A worker of this key will run an event loop. Where it is not the first, the fork server loads what all of them need.
+  // Called when a worker of this key will run an event loop: from the second on, the fork server loads asyncio for all.
   void expect_loop(WorkerKeyId key);
-  // A child of the node has been reaped.
+  // Called when a child process of the node was reaped.
   void child_ended(const os::Ended& ended);
-  // A fork server, or what makes the environment of one.
+  // Whether the process is a fork server, or makes the environment of one.
   bool is_fork_server(pid_t pid) const;
 
   const std::map<ProcessId, WorkerProcess>& workers() const { return workers_; }
@@ -119,8 +118,8 @@ class WorkerProcesses {
     std::unique_ptr<EnvPreparation> preparation;
     std::string env_error;
     std::unique_ptr<ForkServerLink> server;
-    std::vector<std::unique_ptr<ForkServerLink>> ended;  // until their callbacks have returned
-    std::uint32_t failures = 0;                          // in a row
+    std::vector<std::unique_ptr<ForkServerLink>> ended;  // kept until their callbacks have returned
+    std::uint32_t failures = 0;                          // starts that have failed in a row
     std::string reason;
     bool blames_env = false;
     bool expects_loop = false;
@@ -142,7 +141,6 @@ class WorkerProcesses {
   os::Spawner& spawner_;
   LogRelay& logs_;
   Events events_;
-  OnEnv on_env_;
   os::ProcessLimits limits_;
   std::map<WorkerKeyId, Key> keys_;
   std::map<wire::WorkerKey, WorkerKeyId> numbers_;

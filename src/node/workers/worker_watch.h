@@ -39,15 +39,15 @@ class WorkerWatch {
   WorkerWatch(const WorkerWatch&) = delete;
   WorkerWatch& operator=(const WorkerWatch&) = delete;
 
-  // After each round: leases may have come or gone.
+  // To be called after each round, in which leases may have begun or ended.
   void follow_leases();
-  // At all workers, now.
+  // Looks at all workers now.
   void look_for_stops();
   // Why a worker that has ended was killed for its memory; empty: it was not.
   std::string memory_verdict(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
     return memory_.verdict(worker, expected, facts);
   }
-  // When it was first seen stopped (CLOCK_MONOTONIC); 0: it is not.
+  // When the worker was first seen stopped (CLOCK_MONOTONIC); 0: it is not stopped.
   std::uint64_t stopped_since_ns(ProcessId worker) const;
 
  private:
