@@ -10,6 +10,7 @@
 
 #include "cli/exit_codes.h"
 #include "os/machine/installation.h"
+#include "os/process/spawn.h"
 
 namespace fray::cli {
 
@@ -37,10 +38,7 @@ Result<std::string> find_python(const std::string& asked) {
 }
 
 int become_program(const char* command, std::vector<std::string> words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(pointers.front(), pointers.data());
+  ::execv(words.front().c_str(), os::exec_pointers(words).data());
   fmt::print(stderr, "{}: {} cannot be started: {}\n", command, words.front(), std::strerror(errno));
   return kExitFailed;
 }

@@ -1,6 +1,8 @@
 #include "door/start_node.h"
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -55,7 +57,11 @@ TEST_F(StartNodeTest, ALastingNodeThatDoesNotGetReadyIsNotWaitedForWithoutEnd) {
   ASSERT_EQ(::mkfifo((home_ + "/fifo").c_str(), 0600), 0);
   auto late = start_lasting("read ever < " + home_ + "/fifo & echo $! > " + home_ + "/pid", milliseconds(50));
   EXPECT_EQ(late.status().code(), StatusCode::kTimedOut);
-  const pid_t left = std::atoi(text_of("pid").c_str());
+  pid_t left = 0;
+  for (int i = 0; i < 3000 && left == 0; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));  // the program may write it after the time is over
+    left = std::atoi(text_of("pid").c_str());
+  }
   ASSERT_GT(left, 0);
   ::kill(left, SIGKILL);
 }

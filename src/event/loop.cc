@@ -4,9 +4,6 @@
 #include <array>
 #include <cerrno>
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include "base/fault.h"
 
 namespace fray::event {
@@ -19,13 +16,7 @@ constexpr std::chrono::milliseconds kForever{-1};
 Result<std::unique_ptr<Loop>> Loop::create() {
   os::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.is_open()) return Status::io_error("epoll_create1", errno);
-  os::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake.is_open()) return Status::io_error("eventfd", errno);
-  int wake_fd = wake.get();
-  std::unique_ptr<Loop> loop(new Loop(std::move(epoll), std::move(wake)));
-  Loop* self = loop.get();
-  FRAY_RETURN_IF_ERROR(loop->add(wake_fd, EPOLLIN, [self](std::uint32_t) { self->stop(); }));
-  return loop;
+  return std::unique_ptr<Loop>(new Loop(std::move(epoll)));
 }
 
 Status Loop::add(int fd, std::uint32_t events, Callback callback) {
@@ -76,11 +67,6 @@ void Loop::cancel(TimerId timer) {
 
 void Loop::run() {
   while (!stopped_) run_once(kForever);
-}
-
-void Loop::stop_from_anywhere() {
-  std::uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof(one));
 }
 
 int Loop::timeout_ms(std::chrono::milliseconds limit) const {

@@ -10,7 +10,7 @@
 // been written to any socket before a complete round began has been read when it ends (the grace round of
 // docs/decisions/0001).
 //
-// Threading:  one thread, except stop_from_anywhere(), which any thread may call.
+// Threading:  one thread.
 // Ownership:  owns callbacks, not descriptors. A callback may remove any descriptor or timer, its own as well.
 // Failure:    add() returns kIoError when the kernel refuses. Nothing is polled or ticked: an idle loop uses no CPU.
 #pragma once
@@ -55,7 +55,6 @@ class Loop {
   // Runs until stop().
   void run();
   void stop() { stopped_ = true; }
-  void stop_from_anywhere();
   // One round; waits at most `limit`. For tests and for shutting down.
   void run_once(std::chrono::milliseconds limit);
 
@@ -66,13 +65,12 @@ class Loop {
     Callback callback;
   };
 
-  Loop(os::Fd epoll, os::Fd wake) : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
+  explicit Loop(os::Fd epoll) : epoll_(std::move(epoll)) {}
 
   int timeout_ms(std::chrono::milliseconds limit) const;
   void run_timers();
 
   os::Fd epoll_;
-  os::Fd wake_;
   std::unordered_map<int, std::unique_ptr<Watch>> watches_;
   std::vector<std::unique_ptr<Watch>> removed_;  // freed when the round is over
   std::map<std::pair<Clock::time_point, TimerId>, std::function<void()>> timers_;

@@ -101,11 +101,5 @@ TEST(Loop, TimersFireInOrderAndCancelledOnesDoNot) {
   EXPECT_EQ(fired, (std::vector<int>{1, 2}));
 }
 
-TEST(Loop, StopFromAnotherThreadEndsASleepingLoop) {
-  auto loop = Loop::create().value();
-  loop->stop_from_anywhere();
-  loop->run();
-}
-
 }  // namespace
 }  // namespace fray::event

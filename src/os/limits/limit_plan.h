@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace fray::os {
 
 // 0: no limit.
@@ -29,12 +31,7 @@ struct LimitRequest {
   // RLIMIT_NPROC counts all processes of the user, so it is not used for a limit that the user has not asked for.
   bool processes_by_group_only = false;
 
-  static void visit(auto& request, auto&& field) {
-    field("memory_bytes", request.memory_bytes);
-    field("processes", request.processes);
-    field("files", request.files);
-    field("processes_by_group_only", request.processes_by_group_only);
-  }
+  FRAY_FIELDS(memory_bytes, processes, files, processes_by_group_only);
   bool empty() const { return memory_bytes == 0 && processes == 0 && files == 0; }
 };
 

@@ -68,6 +68,11 @@ Status become_subreaper() {
   return Status::ok();
 }
 
+bool end_with(pid_t parent, int signal) {
+  ::prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);
+  return ::getppid() == parent;
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   for (pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid))) {

@@ -20,6 +20,9 @@ namespace fray::os {
 
 Status become_subreaper();
 
+// This process gets `signal` when its parent ends. False: `parent` had ended before the request reached the kernel.
+bool end_with(pid_t parent, int signal);
+
 // Living and dead (not reaped) children of all threads of this process.
 std::vector<pid_t> children_of_this_process();
 std::vector<pid_t> children_of(pid_t pid);

@@ -34,13 +34,6 @@ struct Attributes {
   Attributes& operator=(const Attributes&) = delete;
 };
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 void add_standard(posix_spawn_file_actions_t* actions, int fd, int target) {
   if (fd >= 0) {
     ::posix_spawn_file_actions_adddup2(actions, fd, target);
@@ -68,6 +61,13 @@ std::string too_long(const std::vector<std::string>& command, const std::vector<
 }
 
 }  // namespace
+
+std::vector<char*> exec_pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
 
 Result<pid_t> spawn(const SpawnRequest& request) {
   if (request.command.empty()) return Status(StatusCode::kInvalidArgument, "there is no command to start");
@@ -103,7 +103,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   int error = FRAY_FAULT("spawn", EAGAIN)
                   ? errno
                   : ::posix_spawnp(&pid, command.front().c_str(), &actions.value, &attributes.value,
-                                   pointers(command).data(), pointers(environment).data());
+                                   exec_pointers(command).data(), exec_pointers(environment).data());
   if (error == 0) return pid;
   if (error == E2BIG) return Status(StatusCode::kInvalidArgument, too_long(command, environment));
   return Status(error == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,

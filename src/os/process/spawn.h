@@ -25,6 +25,8 @@ struct SpawnRequest {
 };
 
 Result<pid_t> spawn(const SpawnRequest& request);
+// The texts as exec() takes them: a pointer to each, which is valid as long as that text, and a null pointer.
+std::vector<char*> exec_pointers(std::vector<std::string>& texts);
 // This process's variables.
 std::vector<std::pair<std::string, std::string>> own_environment();
 

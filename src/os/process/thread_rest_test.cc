@@ -64,7 +64,7 @@ class RestingThread {
 
 // Threads take a moment to fall asleep.
 bool rests_soon(const ThreadRest& rest) {
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     if (all_threads_rest(rest)) return true;
     std::this_thread::sleep_for(1ms);
   }
