@@ -22,7 +22,6 @@ enum class DeathCause : std::uint8_t {
   kConstructorRaised,  // the exception is kept by the node, with the constructor
   kWorkerDied,         // and no restart was left
   kCannotStart,        // no worker could be started for it, or there is nothing to make it of
-  kExited,             // it ended itself
   kUnknown,            // no such actor here: forgotten, or never was
 };
 

@@ -67,12 +67,6 @@ void ActorTable::constructor_raised(ActorId id, std::uint32_t incarnation, std::
       false);
 }
 
-void ActorTable::exits(ActorId id, std::uint32_t incarnation) {
-  Actor* actor = running(id, incarnation);
-  if (actor == nullptr) return;
-  end(*actor, {DeathCause::kExited, StatusCode::kWorkerDied, "it ended itself"}, false);
-}
-
 void ActorTable::worker_lost(ActorId id, ProcessId worker, std::string_view how, Moment now) {
   Actor* actor = entry(id);
   if (actor == nullptr) return;

@@ -88,6 +88,13 @@ Result<ActorId> ActorTable::find(std::string_view name_space, std::string_view n
   return *holder;
 }
 
+Result<ActorId> ActorTable::find(ActorId id) {
+  auto found = actors_.find(id);
+  if (found == actors_.end()) return Status(StatusCode::kNotFound, "it ended long ago, or belongs to another node");
+  found->second.unheld = false;
+  return id;
+}
+
 void ActorTable::connect(ProcessId client, ActorId id) {
   auto wants = clients_.find(client);
   if (wants == clients_.end()) return contradict();
@@ -107,12 +114,6 @@ void ActorTable::connect(ProcessId client, ActorId id) {
   if (actor.state != ActorState::kAlive) return;
   commands_.emplace_back(
       Connect{.client = client, .actor = id, .worker = actor.worker, .incarnation = actor.incarnation});
-}
-
-void ActorTable::disconnect(ProcessId client, ActorId id) {
-  auto wants = clients_.find(client);
-  if (wants == clients_.end()) return contradict();
-  if (wants->second.erase(id) > 0) std::erase(actors_.at(id).clients, client);
 }
 
 std::vector<Command> ActorTable::take_commands() { return std::exchange(commands_, {}); }

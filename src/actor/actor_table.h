@@ -15,7 +15,7 @@
 //                        │              │       │                              │
 //                        │              │       └───────────┬──────────────────┘
 //                  refused, killed,     │       killed, root gone, unreferenced,
-//                  root gone,           │       exits, constructor raised
+//                  root gone,           │       constructor raised
 //                  unreferenced         │                   ▼
 //                        │              │                ending ──┐ worker lost
 //                        └──────────────┴─────────▶ dead ◀────────┘ (also from starting and alive, when no restart
@@ -23,7 +23,7 @@
 //                                                     └─ forgotten ──▶ (none)
 //
 // To its callers an ending actor is dead: its name is free, and they were told. Only its worker is still there: it was
-// killed, or (unreferenced, exits, constructor raised) it finishes the calls that it has.
+// killed, or (unreferenced, constructor raised) it finishes the calls that it has.
 //
 // Rules (docs/concepts/actors.md). An actor that is not detached ends with its root, whichever process created it; one
 // without a name also ends when no handle is left outside itself. A constructor that raises ends it at once; a worker
@@ -93,8 +93,8 @@ class ActorTable {
   // The id of the new actor, or, with get_if_exists, of the living one that has the name.
   Result<ActorId> create(ActorSpec spec);
   Result<ActorId> find(std::string_view name_space, std::string_view name);
+  Result<ActorId> find(ActorId id);
   void connect(ProcessId client, ActorId actor);
-  void disconnect(ProcessId client, ActorId actor);  // it has no handle any more
   // With no_restart the actor is dead now. Otherwise its worker is lost, as if it had died by itself.
   void kill(ActorId actor, bool no_restart);
   void unreferenced(ActorId actor);  // no handle is left outside the actor itself
@@ -106,7 +106,6 @@ class ActorTable {
   // Messages of its worker.
   void constructed(ActorId actor, std::uint32_t incarnation, Moment now);
   void constructor_raised(ActorId actor, std::uint32_t incarnation, std::string_view exception);
-  void exits(ActorId actor, std::uint32_t incarnation);  // of its own will: no restart
   // `how`: how the process ended, with its last output if there was any.
   void worker_lost(ActorId actor, ProcessId worker, std::string_view how, Moment now);
 

@@ -250,6 +250,12 @@ TEST_F(ActorTableTest, NameIsTakenWhileItsActorLivesAndFreeTheMomentItIsDead) {
   EXPECT_EQ(*table.find("default", "counter"), id(2)) << "the old one does not take the name along";
 }
 
+TEST_F(ActorTableTest, AnActorWithoutANameIsFoundByItsId) {
+  create(spec(1, std::nullopt));
+  EXPECT_EQ(*table.find(id(1)), id(1));
+  EXPECT_EQ(table.find(id(2)).status().code(), StatusCode::kNotFound);
+}
+
 TEST_F(ActorTableTest, GetIfExistsAnswersTheLivingActorInWhateverStateItIs) {
   ActorSpec asked = spec(1, "status");
   asked.get_if_exists = true;
@@ -379,16 +385,6 @@ TEST_F(ActorTableTest, UnreferencedActorThatWaitsForAWorkerIsDeadAtOnce) {
   EXPECT_EQ(take(), (Commands{CloseHome{actor, kHome + 1}}));
 }
 
-TEST_F(ActorTableTest, ActorThatExitsIsNotRestarted) {
-  const ActorId actor = live(restarting(-1));
-  table.connect(kBob, actor);
-  take();
-  table.exits(actor, 1);
-  EXPECT_EQ(take_only<ReportDead>().at(0).death.cause, DeathCause::kExited);
-  table.worker_lost(actor, kWorker, "exit code 0", kNow);
-  EXPECT_EQ(state(actor), ActorState::kDead);
-}
-
 TEST_F(ActorTableTest, ActorWhoseWorkersCannotStartIsDeadWithTheReason) {
   const ActorId actor = create(spec(1));
   table.connect(kBob, actor);
@@ -404,7 +400,7 @@ TEST_F(ActorTableTest, LeavingClientIsConnectedToNobody) {
   table.connect(kTask, actor);
   take();
   table.client_left(kBob);
-  table.disconnect(kTask, actor);
+  table.client_left(kTask);
   table.worker_lost(actor, kWorker, "", kNow);
   EXPECT_EQ(take(), (Commands{RequestWorker{actor, kHome + 1}}));
 }
@@ -439,17 +435,16 @@ TEST_F(ActorTableTest, LateMessagesOfAnOldIncarnationChangeNothing) {
   take();
   table.constructed(actor, 1, kNow);
   table.constructor_raised(actor, 1, "late");
-  table.exits(actor, 1);
   table.worker_lost(actor, kWorker, "", kNow);
   table.granted(actor, kWorker + 2);
   table.refused(actor, StatusCode::kUnavailable, "late");
-  EXPECT_EQ(table.contradictions(), 6u);
+  EXPECT_EQ(table.contradictions(), 5u);
   EXPECT_TRUE(take().empty());
   EXPECT_EQ(state(actor), ActorState::kStarting);
   table.constructed(actor, 2, kNow);
   table.constructed(actor, 2, kNow);
   table.constructor_raised(actor, 2, "late");
-  EXPECT_EQ(table.contradictions(), 8u);
+  EXPECT_EQ(table.contradictions(), 7u);
 }
 
 TEST_F(ActorTableTest, WorkerHostsOneActorAtATime) {
@@ -467,7 +462,6 @@ TEST_F(ActorTableTest, EventsOfStrangersChangeNothing) {
   table.client_joined(kAnn);
   table.client_left(99);
   table.connect(99, stranger);
-  table.disconnect(99, stranger);
   table.kill(stranger, true);
   table.unreferenced(stranger);
   table.forgotten(stranger);
@@ -475,10 +469,9 @@ TEST_F(ActorTableTest, EventsOfStrangersChangeNothing) {
   table.refused(stranger, StatusCode::kUnavailable, "");
   table.constructed(stranger, 1, kNow);
   table.constructor_raised(stranger, 1, "");
-  table.exits(stranger, 1);
   table.worker_lost(stranger, kWorker, "", kNow);
   EXPECT_TRUE(take().empty());
-  EXPECT_EQ(table.contradictions(), 13u);
+  EXPECT_EQ(table.contradictions(), 11u);
 }
 
 TEST_F(ActorTableTest, ViewsShowEveryActorWithWhatItWaitsFor) {

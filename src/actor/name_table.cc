@@ -1,6 +1,5 @@
 #include "actor/name_table.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>

@@ -27,33 +27,23 @@ struct ConstructActor {
   std::vector<ObjectId> held;  // refs among and inside the arguments
   Value failure;               // is_failure(): an argument failed, and so does the actor
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("constructor", message.constructor);
-    field("held", message.held);
-    field("failure", message.failure);
-  }
+  FRAY_FIELDS(actor, constructor, held, failure);
 };
 
 struct ActorName {  // kConnectActor, kKillActor
   ActorId actor;
   bool no_restart = true;  // kKillActor
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("no_restart", message.no_restart);
-  }
+  FRAY_FIELDS(actor, no_restart);
 };
 
 struct FindActor {
   static constexpr ControlType kType = ControlType::kFindActor;
   std::string name_space;
   std::string name;
+  ActorId actor;  // looked for in place of a name, unless it is empty
 
-  static void visit(auto& message, auto&& field) {
-    field("name_space", message.name_space);
-    field("name", message.name);
-  }
+  FRAY_FIELDS(name_space, name, actor);
 };
 
 struct ActorFailure {
@@ -61,10 +51,7 @@ struct ActorFailure {
   Value error;       // what the constructor raised
   std::string text;  // its type and message
 
-  static void visit(auto& message, auto&& field) {
-    field("error", message.error);
-    field("text", message.text);
-  }
+  FRAY_FIELDS(error, text);
 };
 
 struct ActorAnswer {
@@ -74,19 +61,14 @@ struct ActorAnswer {
   std::string message;
   std::string description;
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("code", message.code);
-    field("message", message.message);
-    field("description", message.description);
-  }
+  FRAY_FIELDS(actor, code, message, description);
 };
 
 struct ActorNames {
   static constexpr ControlType kType = ControlType::kActorNames;
   std::vector<std::pair<std::string, std::string>> names;  // namespace, name
 
-  static void visit(auto& message, auto&& field) { field("names", message.names); }
+  FRAY_FIELDS(names);
 };
 
 struct ActorConnected {
@@ -95,11 +77,7 @@ struct ActorConnected {
   std::uint32_t incarnation = 0;
   std::int32_t pid = 0;
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("incarnation", message.incarnation);
-    field("pid", message.pid);
-  }
+  FRAY_FIELDS(actor, incarnation, pid);
 };
 
 // What becomes of an actor whose incarnation is gone.
@@ -124,22 +102,14 @@ struct ActorLost {
 
   bool is_end() const { return fate != ActorFate::kLivesOn; }
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("fate", message.fate);
-    field("last_started", message.last_started);
-    field("last_ended", message.last_ended);
-    field("class_name", message.class_name);
-    field("name", message.name);
-    field("cause", message.cause);
-    field("error", message.error);
-  }
+  FRAY_FIELDS(actor, fate, last_started, last_ended, class_name, name, cause, error);
 };
 
 // Why a call has no result (Encoding::kActorDied): the bytes of its value.
 struct ActorDeath {
   enum class Executed : std::uint8_t { kNo = 0, kYes = 1, kUnknown = 2 };
   friend constexpr Executed last_of(Executed) { return Executed::kUnknown; }
+  ObjectId actor;
   Executed executed = Executed::kNo;
   ActorFate fate = ActorFate::kEnded;
   std::string class_name;
@@ -147,14 +117,7 @@ struct ActorDeath {
   std::string text;   // the cause, for people
   std::string error;  // what the constructor raised, packed; else empty
 
-  static void visit(auto& message, auto&& field) {
-    field("executed", message.executed);
-    field("fate", message.fate);
-    field("class_name", message.class_name);
-    field("name", message.name);
-    field("text", message.text);
-    field("error", message.error);
-  }
+  FRAY_FIELDS(actor, executed, fate, class_name, name, text, error);
 };
 
 // What ConstructActor::constructor and HostActor::constructor hold, in the bytes that they lie in.
@@ -188,12 +151,7 @@ struct HostActor {
   double cpus = 0;          // what the actor holds
   std::string constructor;  // a ConstructorView
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("incarnation", message.incarnation);
-    field("cpus", message.cpus);
-    field("constructor", message.constructor);
-  }
+  FRAY_FIELDS(actor, incarnation, cpus, constructor);
 };
 
 }  // namespace fray::wire

@@ -19,10 +19,7 @@ struct CallWaits {
   std::uint64_t probe = 0;  // the probe that this answers; 0: none
   CallWait wait;
 
-  static void visit(auto& message, auto&& field) {
-    field("probe", message.probe);
-    field("wait", message.wait);
-  }
+  FRAY_FIELDS(probe, wait);
 };
 
 }  // namespace fray::wire

@@ -3,10 +3,7 @@
 //   struct Grant {
 //     std::uint32_t demand = 0;
 //     ProcessId worker = 0;
-//     static void visit(auto& message, auto&& field) {
-//       field("demand", message.demand);
-//       field("worker", message.worker);
-//     }
+//     FRAY_FIELDS(demand, worker);
 //   };
 //   encode(out, grant);
 //   FRAY_ASSIGN_OR_RETURN(Grant grant, decode<Grant>(body));

@@ -124,6 +124,7 @@ std::string frame(ControlType type, std::uint64_t id, const Message& message, st
   return out;
 }
 
-std::string frame(ControlType type, std::uint64_t id = 0);
+// The same of a message without a body.
+std::string frame(ControlType type, std::uint64_t id = 0, std::uint8_t fds = 0);
 
 }  // namespace fray::wire

@@ -28,18 +28,8 @@ struct CreateActor {
   std::string class_name;
   std::string description;  // what handles that are made by name need; opaque to the engine
 
-  static void visit(auto& message, auto&& field) {
-    field("actor", message.actor);
-    field("max_restarts", message.max_restarts);
-    field("detached", message.detached);
-    field("get_if_exists", message.get_if_exists);
-    field("event_loop", message.event_loop);
-    field("shape", message.shape);
-    field("name_space", message.name_space);
-    field("name", message.name);
-    field("class_name", message.class_name);
-    field("description", message.description);
-  }
+  FRAY_FIELDS(actor, max_restarts, detached, get_if_exists, event_loop, shape, name_space, name, class_name,
+              description);
 };
 
 }  // namespace fray::wire

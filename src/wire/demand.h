@@ -21,11 +21,7 @@ struct Demand {
   std::uint32_t count = 0;
   WorkShape shape;
 
-  static void visit(auto& message, auto&& field) {
-    field("demand", message.demand);
-    field("count", message.count);
-    field("shape", message.shape);
-  }
+  FRAY_FIELDS(demand, count, shape);
 };
 
 }  // namespace fray::wire

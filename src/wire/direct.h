@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/status.h"
 #include "model/ids.h"
 #include "wire/bytes.h"
@@ -27,7 +28,7 @@ enum class DirectType : std::uint8_t {
   kFunction,  // id: function; body: as in wire/function_payload.h
   kCancel,    // id: task; with a body of one byte: what it has started is cancelled, too
   kRecall,    // no body: return every task that has not started
-  kTaken,     // id: generator task; body: u64 bytes of items taken since the last one; ~0: no limit any more
+  kTaken,     // id: generator task; body: u64 bytes of the item that was taken; ~0: no limit any more
   kForget,    // id: function; no body: no task after this one calls it before it is given again
   // worker -> client
   kResult = 64,
@@ -63,23 +64,11 @@ struct TaskHead {
   std::uint8_t trace_bytes = 0;  // of a W3C traceparent; 0: the caller is not traced
   std::uint8_t generator = 0;    // 1: a generator task
   std::uint8_t attempt = 0;
-  std::uint64_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
+  std::uint32_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
+  std::uint32_t most_items = 0;         // generator: items not yet taken that may exist; 0: no limit
 
-  static void visit(auto& head, auto&& field) {
-    field("function", head.function);
-    field("timeout_seconds", head.timeout_seconds);
-    field("returns", head.returns);
-    field("may_retry", head.may_retry);
-    field("portable", head.portable);
-    field("depth", head.depth);
-    field("positional", head.positional);
-    field("keywords", head.keywords);
-    field("name_bytes", head.name_bytes);
-    field("trace_bytes", head.trace_bytes);
-    field("generator", head.generator);
-    field("attempt", head.attempt);
-    field("item_budget_bytes", head.item_budget_bytes);
-  }
+  FRAY_FIELDS(function, timeout_seconds, returns, may_retry, portable, depth, positional, keywords, name_bytes,
+              trace_bytes, generator, attempt, item_budget_bytes, most_items);
 };
 static_assert(sizeof(TaskHead) == 40);
 
@@ -98,18 +87,8 @@ struct ResultHead {
 
   static constexpr std::uint64_t kNotMeasured = ~std::uint64_t{0};
 
-  static void visit(auto& head, auto&& field) {
-    field("started_ns", head.started_ns);
-    field("duration_ns", head.duration_ns);
-    field("cpu_ns", head.cpu_ns);
-    field("peak_memory_bytes", head.peak_memory_bytes);
-    field("bytes_in", head.bytes_in);
-    field("bytes_out", head.bytes_out);
-    field("status", head.status);
-    field("retiring", head.retiring);
-    field("values", head.values);
-    field("reserved", head.reserved);
-  }
+  FRAY_FIELDS(started_ns, duration_ns, cpu_ns, peak_memory_bytes, bytes_in, bytes_out, status, retiring, values,
+              reserved);
 };
 static_assert(sizeof(ResultHead) == 56);
 
@@ -117,15 +96,16 @@ static_assert(sizeof(ResultHead) == 56);
 std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id);
 bool finish_frame(std::string& out, std::size_t begin);
 bool append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body = {});
+// A whole kResult frame; `values`: as many encoded values as the head says.
+bool append_result(std::string& out, std::uint64_t task, const ResultHead& head, std::string_view values = {});
+// A whole kItem frame; `value`: one encoded value.
+bool append_item(std::string& out, std::uint64_t task, std::uint32_t index, std::string_view value);
 
 struct Returned {
   ReturnReason reason = ReturnReason::kBlocked;
   std::vector<std::uint64_t> tasks;
 
-  static void visit(auto& message, auto&& field) {
-    field("reason", message.reason);
-    field("tasks", message.tasks);
-  }
+  FRAY_FIELDS(reason, tasks);
 };
 
 }  // namespace fray::wire

@@ -17,12 +17,7 @@ struct Failure {
   std::string message;
   std::string traceback;  // of a Python exception; else empty
 
-  static void visit(auto& message, auto&& field) {
-    field("task", message.task);
-    field("type_name", message.type_name);
-    field("message", message.message);
-    field("traceback", message.traceback);
-  }
+  FRAY_FIELDS(task, type_name, message, traceback);
 };
 
 }  // namespace fray::wire

@@ -40,7 +40,7 @@ struct SubmitJob {
 struct JobNames {
   std::vector<std::string> ids;
 
-  static void visit(auto& message, auto&& field) { field("ids", message.ids); }
+  FRAY_FIELDS(ids);
 };
 
 struct JobAnswer {
@@ -49,11 +49,7 @@ struct JobAnswer {
   std::string message;
   std::vector<JobInfo> jobs;
 
-  static void visit(auto& message, auto&& field) {
-    field("code", message.code);
-    field("message", message.message);
-    field("jobs", message.jobs);
-  }
+  FRAY_FIELDS(code, message, jobs);
 };
 
 // Which output, and from where. The streams of replicas are independent; 1 is standard output, 2 standard error.
@@ -65,12 +61,7 @@ struct OpenJobLog {
   std::uint64_t tail_lines = kAll;  // of each stream
   std::int64_t since_unix_ns = 0;   // what came before is left out, to the second
 
-  static void visit(auto& message, auto&& field) {
-    field("id", message.id);
-    field("attempt", message.attempt);
-    field("tail_lines", message.tail_lines);
-    field("since_unix_ns", message.since_unix_ns);
-  }
+  FRAY_FIELDS(id, attempt, tail_lines, since_unix_ns);
 };
 
 struct JobLogOpened {
@@ -81,13 +72,7 @@ struct JobLogOpened {
   std::uint32_t attempt = 0;  // 0: none was started yet
   std::vector<LogCursor> cursors;
 
-  static void visit(auto& message, auto&& field) {
-    field("code", message.code);
-    field("message", message.message);
-    field("id", message.id);
-    field("attempt", message.attempt);
-    field("cursors", message.cursors);
-  }
+  FRAY_FIELDS(code, message, id, attempt, cursors);
 };
 
 // Answered when there is something to read, when the attempt's output has ended, or at once without `wait`.
@@ -99,13 +84,7 @@ struct ReadJobLog {
   bool wait = false;
   std::vector<LogCursor> cursors;
 
-  static void visit(auto& message, auto&& field) {
-    field("id", message.id);
-    field("attempt", message.attempt);
-    field("most_bytes", message.most_bytes);
-    field("wait", message.wait);
-    field("cursors", message.cursors);
-  }
+  FRAY_FIELDS(id, attempt, most_bytes, wait, cursors);
 };
 
 struct JobLogPieces {
@@ -117,14 +96,7 @@ struct JobLogPieces {
   std::uint32_t newest = 0;  // attempt
   std::vector<LogPiece> pieces;
 
-  static void visit(auto& message, auto&& field) {
-    field("code", message.code);
-    field("message", message.message);
-    field("ended", message.ended);
-    field("job_ended", message.job_ended);
-    field("newest", message.newest);
-    field("pieces", message.pieces);
-  }
+  FRAY_FIELDS(code, message, ended, job_ended, newest, pieces);
 };
 
 }  // namespace fray::wire

@@ -23,11 +23,7 @@ struct Grant {  // id: lease
   ProcessId worker = 0;
   std::int32_t pid = 0;
 
-  static void visit(auto& message, auto&& field) {
-    field("demand", message.demand);
-    field("worker", message.worker);
-    field("pid", message.pid);
-  }
+  FRAY_FIELDS(demand, worker, pid);
 };
 
 struct Lease {  // id: lease
@@ -35,10 +31,7 @@ struct Lease {  // id: lease
   ProcessId client = 0;
   double cpus = 0;  // that the lease holds
 
-  static void visit(auto& message, auto&& field) {
-    field("client", message.client);
-    field("cpus", message.cpus);
-  }
+  FRAY_FIELDS(client, cpus);
 };
 
 // The worker's devices for the rest of its life, and the environment variables that tell of them.
@@ -47,10 +40,7 @@ struct BindDevices {
   DeviceSet devices;
   std::vector<std::pair<std::string, std::string>> environment;
 
-  static void visit(auto& message, auto&& field) {
-    field("devices", message.devices);
-    field("environment", message.environment);
-  }
+  FRAY_FIELDS(devices, environment);
 };
 
 // Other clients wait for workers: give back up to `count` leases, idle ones at once, and busy ones when the tasks that
@@ -60,10 +50,7 @@ struct Reclaim {
   std::uint32_t count = 0;
   std::uint32_t demand = 0;  // those granted for this demand
 
-  static void visit(auto& message, auto&& field) {
-    field("count", message.count);
-    field("demand", message.demand);
-  }
+  FRAY_FIELDS(count, demand);
 };
 
 // How a process ended, as far as its parent can know.
@@ -78,17 +65,7 @@ struct ExitFacts {
   std::string out_of_memory;    // by whom it was killed for its memory, and why; else empty
   std::string why_killed;       // by the node, for another reason; else empty
 
-  static void visit(auto& message, auto&& field) {
-    field("pid", message.pid);
-    field("exit_code", message.exit_code);
-    field("signal", message.signal);
-    field("peak_memory_bytes", message.peak_memory_bytes);
-    field("last_task", message.last_task);
-    field("task", message.task);
-    field("log_tail", message.log_tail);
-    field("out_of_memory", message.out_of_memory);
-    field("why_killed", message.why_killed);
-  }
+  FRAY_FIELDS(pid, exit_code, signal, peak_memory_bytes, last_task, task, log_tail, out_of_memory, why_killed);
 };
 
 struct WorkerLost {  // id: lease
@@ -96,10 +73,7 @@ struct WorkerLost {  // id: lease
   bool expected = false;  // it retired or was killed on request
   ExitFacts facts;
 
-  static void visit(auto& message, auto&& field) {
-    field("expected", message.expected);
-    field("facts", message.facts);
-  }
+  FRAY_FIELDS(expected, facts);
 };
 
 // The demand can never be met: its queued tasks fail with `code` and `reason`.
@@ -109,11 +83,7 @@ struct DemandRefused {
   StatusCode code = StatusCode::kDeadlock;  // kUnavailable: its workers cannot be started
   std::string reason;
 
-  static void visit(auto& message, auto&& field) {
-    field("demand", message.demand);
-    field("code", message.code);
-    field("reason", message.reason);
-  }
+  FRAY_FIELDS(demand, code, reason);
 };
 
 }  // namespace fray::wire

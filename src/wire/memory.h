@@ -18,21 +18,14 @@ struct SegmentInfo {  // kAnnounceSegment (client -> node), kSegmentOpened (node
   std::uint64_t size = 0;
   std::string error;  // kSegmentOpened: why there is no descriptor; else empty
 
-  static void visit(auto& message, auto&& field) {
-    field("segment", message.segment);
-    field("size", message.size);
-    field("error", message.error);
-  }
+  FRAY_FIELDS(segment, size, error);
 };
 
 struct SegmentName {  // kOpenSegment, kEvict, kEvicted, kForgetSegment
   SegmentId segment;
   bool ok = true;  // kEvicted: the writer has unmapped it; false: it is still viewed there
 
-  static void visit(auto& message, auto&& field) {
-    field("segment", message.segment);
-    field("ok", message.ok);
-  }
+  FRAY_FIELDS(segment, ok);
 };
 
 struct FreeRange {
@@ -40,16 +33,13 @@ struct FreeRange {
   Location location;
   bool reuse = true;  // false: somebody may still look at it, so it must not be written again
 
-  static void visit(auto& message, auto&& field) {
-    field("location", message.location);
-    field("reuse", message.reuse);
-  }
+  FRAY_FIELDS(location, reuse);
 };
 
 struct Reserve {  // kReserve, kUnreserve; bytes of new (cold) shared memory
   std::uint64_t bytes = 0;
 
-  static void visit(auto& message, auto&& field) { field("bytes", message.bytes); }
+  FRAY_FIELDS(bytes);
 };
 
 struct Reserved {
@@ -57,10 +47,7 @@ struct Reserved {
   std::uint64_t bytes = 0;
   std::string error;  // empty: granted; else the store is full, and who holds it
 
-  static void visit(auto& message, auto&& field) {
-    field("bytes", message.bytes);
-    field("error", message.error);
-  }
+  FRAY_FIELDS(bytes, error);
 };
 
 struct YieldMemory {
@@ -69,7 +56,7 @@ struct YieldMemory {
   // short, and it is enough to give back what is kept for reuse.
   bool announce = true;
 
-  static void visit(auto& message, auto&& field) { field("announce", message.announce); }
+  FRAY_FIELDS(announce);
 };
 
 }  // namespace fray::wire

@@ -18,7 +18,7 @@ namespace fray::wire {
 struct ObjectIds {  // kRegister, kHold, kRelease, kWant
   std::vector<ObjectId> ids;
 
-  static void visit(auto& message, auto&& field) { field("ids", message.ids); }
+  FRAY_FIELDS(ids);
 };
 
 // The object's value is known. Sent by the process that made it: the worker (large results, results with refs inside)
@@ -30,11 +30,7 @@ struct Complete {
   ProcessId holder = 0;
   Value value;
 
-  static void visit(auto& message, auto&& field) {
-    field("object", message.object);
-    field("holder", message.holder);
-    field("value", message.value);
-  }
+  FRAY_FIELDS(object, holder, value);
 };
 
 // Whoever submitted the task that makes the object shall cancel it.
@@ -43,11 +39,7 @@ struct CancelObject {  // kCancelObject, kCancelWanted
   bool force = false;      // the worker is killed if the task runs
   bool recursive = false;  // what the task has started is cancelled, too
 
-  static void visit(auto& message, auto&& field) {
-    field("object", message.object);
-    field("force", message.force);
-    field("recursive", message.recursive);
-  }
+  FRAY_FIELDS(object, force, recursive);
 };
 
 struct ObjectReady {
@@ -55,10 +47,7 @@ struct ObjectReady {
   ObjectId object;
   Value value;
 
-  static void visit(auto& message, auto&& field) {
-    field("object", message.object);
-    field("value", message.value);
-  }
+  FRAY_FIELDS(object, value);
 };
 
 struct ObjectLost {
@@ -67,11 +56,7 @@ struct ObjectLost {
   StatusCode code = StatusCode::kObjectLost;
   std::string message;
 
-  static void visit(auto& message, auto&& field) {
-    field("object", message.object);
-    field("code", message.code);
-    field("message", message.message);
-  }
+  FRAY_FIELDS(object, code, message);
 };
 
 }  // namespace fray::wire

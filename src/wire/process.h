@@ -19,12 +19,7 @@ struct Log {
   std::string task;
   std::string text;  // whole lines
 
-  static void visit(auto& message, auto&& field) {
-    field("pid", message.pid);
-    field("stream", message.stream);
-    field("task", message.task);
-    field("text", message.text);
-  }
+  FRAY_FIELDS(pid, stream, task, text);
 };
 
 struct Spawned {  // id: process
@@ -32,10 +27,7 @@ struct Spawned {  // id: process
   std::int32_t pid = 0;
   std::string error;  // empty when the fork succeeded
 
-  static void visit(auto& message, auto&& field) {
-    field("pid", message.pid);
-    field("error", message.error);
-  }
+  FRAY_FIELDS(pid, error);
 };
 
 struct Exited {  // id: process
@@ -44,11 +36,7 @@ struct Exited {  // id: process
   std::int32_t wait_status = 0;  // as from waitpid
   std::uint64_t peak_memory_bytes = 0;
 
-  static void visit(auto& message, auto&& field) {
-    field("pid", message.pid);
-    field("wait_status", message.wait_status);
-    field("peak_memory_bytes", message.peak_memory_bytes);
-  }
+  FRAY_FIELDS(pid, wait_status, peak_memory_bytes);
 };
 
 }  // namespace fray::wire

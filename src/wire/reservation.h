@@ -20,20 +20,14 @@ struct SetAside {
   std::string about;      // what programs know it by, as they wrote it
   bool detached = false;  // it outlives the program
 
-  static void visit(auto& message, auto&& field) {
-    field("name", message.name);
-    field("resources", message.resources);
-    field("offered", message.offered);
-    field("about", message.about);
-    field("detached", message.detached);
-  }
+  FRAY_FIELDS(name, resources, offered, about, detached);
 };
 
 struct PutBack {
   static constexpr ControlType kType = ControlType::kPutBack;
   std::string name;
 
-  static void visit(auto& message, auto&& field) { field("name", message.name); }
+  FRAY_FIELDS(name);
 };
 
 }  // namespace fray::wire

@@ -43,10 +43,7 @@ struct TellRuns {
   std::uint64_t since = 0;     // so many runs were told
   std::uint64_t failures = 0;  // so many failures were told
 
-  static void visit(auto& message, auto&& field) {
-    field("since", message.since);
-    field("failures", message.failures);
-  }
+  FRAY_FIELDS(since, failures);
 };
 
 struct RunSums {
@@ -66,23 +63,8 @@ struct RunSums {
   std::uint64_t last_end_ns = 0;                              // CLOCK_MONOTONIC
   std::vector<std::pair<std::uint8_t, std::uint32_t>> times;  // bucket, runs
 
-  static void visit(auto& message, auto&& field) {
-    field("name", message.name);
-    field("ok", message.ok);
-    field("failed", message.failed);
-    field("cancelled", message.cancelled);
-    field("timed_out", message.timed_out);
-    field("retried", message.retried);
-    field("total_ns", message.total_ns);
-    field("longest_ns", message.longest_ns);
-    field("measured", message.measured);
-    field("cpu_ns", message.cpu_ns);
-    field("peak_memory_bytes", message.peak_memory_bytes);
-    field("bytes_in", message.bytes_in);
-    field("bytes_out", message.bytes_out);
-    field("last_end_ns", message.last_end_ns);
-    field("times", message.times);
-  }
+  FRAY_FIELDS(name, ok, failed, cancelled, timed_out, retried, total_ns, longest_ns, measured, cpu_ns,
+              peak_memory_bytes, bytes_in, bytes_out, last_end_ns, times);
 
   std::uint64_t count() const { return ok + failed + cancelled + timed_out + retried; }
 };
@@ -102,30 +84,15 @@ struct RunBar {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 
-  static void visit(auto& message, auto&& field) {
-    field("function", message.function);
-    field("pid", message.pid);
-    field("started_ns", message.started_ns);
-    field("lasting_ns", message.lasting_ns);
-    field("count", message.count);
-    field("status", message.status);
-    field("attempt", message.attempt);
-    field("task", message.task);
-    field("cpu_ns", message.cpu_ns);
-    field("peak_memory_bytes", message.peak_memory_bytes);
-    field("bytes_in", message.bytes_in);
-    field("bytes_out", message.bytes_out);
-  }
+  FRAY_FIELDS(function, pid, started_ns, lasting_ns, count, status, attempt, task, cpu_ns, peak_memory_bytes, bytes_in,
+              bytes_out);
 };
 
 struct RunFailure {
   std::uint64_t task = 0;
   std::string text;  // for people: a traceback, or a sentence; its end, if it is long
 
-  static void visit(auto& message, auto&& field) {
-    field("task", message.task);
-    field("text", message.text);
-  }
+  FRAY_FIELDS(task, text);
 };
 
 struct RunsTold {
@@ -140,17 +107,7 @@ struct RunsTold {
   std::vector<RunFailure> failed;
   std::vector<std::pair<ActorId, std::uint32_t>> calls;  // unfinished ones of actors
 
-  static void visit(auto& message, auto&& field) {
-    field("next", message.next);
-    field("failures", message.failures);
-    field("forgotten", message.forgotten);
-    field("left_out", message.left_out);
-    field("unfinished", message.unfinished);
-    field("functions", message.functions);
-    field("bars", message.bars);
-    field("failed", message.failed);
-    field("calls", message.calls);
-  }
+  FRAY_FIELDS(next, failures, forgotten, left_out, unfinished, functions, bars, failed, calls);
 };
 
 }  // namespace fray::wire

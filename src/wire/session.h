@@ -25,12 +25,7 @@ struct Hello {
   ProcessId process = 0;  // workers: the number given at the spawn; others: 0
   std::string release;    // "0.1.0"; client and node must agree
 
-  static void visit(auto& message, auto&& field) {
-    field("role", message.role);
-    field("pid", message.pid);
-    field("process", message.process);
-    field("release", message.release);
-  }
+  FRAY_FIELDS(role, pid, process, release);
 };
 
 // What a node tells each client of its session.
@@ -43,25 +38,14 @@ struct Session {
   std::string folder;
   bool in_job = false;  // the client is a process of a job, and says when it waits (kBlocked, kUnblocked)
 
-  static void visit(auto& message, auto&& field) {
-    field("epoch", message.epoch);
-    field("process", message.process);
-    field("max_workers", message.max_workers);
-    field("store_limit_bytes", message.store_limit_bytes);
-    field("release", message.release);
-    field("folder", message.folder);
-    field("in_job", message.in_job);
-  }
+  FRAY_FIELDS(epoch, process, max_workers, store_limit_bytes, release, folder, in_job);
 };
 
 struct Text {                                  // kRefused: why; kStatusReply: a JSON document
   StatusCode code = StatusCode::kUnavailable;  // kRefused only
   std::string text;
 
-  static void visit(auto& message, auto&& field) {
-    field("code", message.code);
-    field("text", message.text);
-  }
+  FRAY_FIELDS(code, text);
 };
 
 }  // namespace fray::wire

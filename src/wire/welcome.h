@@ -16,10 +16,7 @@ struct Welcome {
   Session session;
   ResourceSet total;
 
-  static void visit(auto& message, auto&& field) {
-    field("session", message.session);
-    field("total", message.total);
-  }
+  FRAY_FIELDS(session, total);
 };
 
 }  // namespace fray::wire

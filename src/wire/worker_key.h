@@ -22,13 +22,7 @@ struct WorkerKey {
   std::vector<std::pair<std::string, std::string>> environment;  // whole; values are never logged
   std::string runtime_env;  // what else it is to find, as JSON (model/runtime_env_spec.h); empty: nothing
 
-  static void visit(auto& message, auto&& field) {
-    field("command", message.command);
-    field("module_path", message.module_path);
-    field("folder", message.folder);
-    field("environment", message.environment);
-    field("runtime_env", message.runtime_env);
-  }
+  FRAY_FIELDS(command, module_path, folder, environment, runtime_env);
 
   friend bool operator==(const WorkerKey&, const WorkerKey&) = default;
   friend auto operator<=>(const WorkerKey&, const WorkerKey&) = default;
@@ -41,11 +35,7 @@ struct DefineKey {
   std::uint32_t prestart = 0;  // how many workers to start at once, before any demand
   WorkerKey description;
 
-  static void visit(auto& message, auto&& field) {
-    field("key", message.key);
-    field("prestart", message.prestart);
-    field("description", message.description);
-  }
+  FRAY_FIELDS(key, prestart, description);
 };
 
 }  // namespace fray::wire

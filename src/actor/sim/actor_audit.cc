@@ -14,15 +14,15 @@ constexpr std::string_view kAbsent = "absent";
 }  // namespace
 
 void AuditedActorTable::list_possible(SimulationLog& log) {
-  constexpr std::string_view kAnywhere[] = {"connect",   "disconnect",   "kill",        "kill, may restart",
-                                            "forgotten", "unreferenced", "worker lost", "root left"};
+  constexpr std::string_view kAnywhere[] = {"connect",      "kill",        "kill, may restart", "forgotten",
+                                            "unreferenced", "worker lost", "root left"};
   for (ActorState state : {ActorState::kPending, ActorState::kStarting, ActorState::kAlive, ActorState::kBackingOff,
                            ActorState::kEnding, ActorState::kDead}) {
     for (std::string_view event : kAnywhere) log.possible.insert({to_string(state), event});
   }
   log.possible.erase({"pending", "worker lost"});  // told once, of the present worker
   log.possible.erase({"backing off", "worker lost"});
-  for (std::string_view message : {"constructed", "raised", "exits"}) {
+  for (std::string_view message : {"constructed", "raised"}) {
     for (std::string_view state : {"pending", "starting", "alive", "backing off", "ending", "dead", "absent"}) {
       log.possible.insert({state, message});
     }
@@ -32,7 +32,7 @@ void AuditedActorTable::list_possible(SimulationLog& log) {
   log.possible.insert({"dead", "granted"});  // the kill and the grant cross
   log.possible.insert({"backing off", "due"});
   for (std::string_view event :
-       {"create", "connect", "disconnect", "kill", "kill, may restart", "forgotten", "granted", "worker lost"}) {
+       {"create", "connect", "kill", "kill, may restart", "forgotten", "granted", "worker lost"}) {
     log.possible.insert({kAbsent, event});
   }
 }
@@ -118,11 +118,6 @@ void AuditedActorTable::connect(ProcessId client, ActorId actor) {
   table_.connect(client, actor);
 }
 
-void AuditedActorTable::disconnect(ProcessId client, ActorId actor) {
-  if (Book* found = book(actor, "disconnect")) found->links.erase(client);
-  table_.disconnect(client, actor);
-}
-
 void AuditedActorTable::kill(ActorId actor, bool no_restart) {
   if (Book* found = book(actor, no_restart ? "kill" : "kill, may restart")) {
     if (no_restart) finish(*found, true);
@@ -172,12 +167,6 @@ void AuditedActorTable::constructed(ActorId actor, std::uint32_t incarnation, Mo
 void AuditedActorTable::constructor_raised(ActorId actor, std::uint32_t incarnation) {
   if (Book* found = running(actor, incarnation, "raised"); found != nullptr && !found->ready) finish(*found, false);
   table_.constructor_raised(actor, incarnation, "ValueError: no");
-  agree();
-}
-
-void AuditedActorTable::exits(ActorId actor, std::uint32_t incarnation) {
-  if (Book* found = running(actor, incarnation, "exits")) finish(*found, false);
-  table_.exits(actor, incarnation);
   agree();
 }
 
@@ -310,7 +299,7 @@ void AuditedActorTable::check(const KillWorker& command) {
 void AuditedActorTable::check(const Connect& command) {
   Book& book = known(command.actor);
   auto link = book.links.find(command.client);
-  if (link == book.links.end()) return;  // it left or let go later in the same round
+  if (link == book.links.end()) return;  // it left later in the same round
   if (command.incarnation != book.started) violate("a client is connected to an incarnation that is gone");
   if (link->second.connected == command.incarnation) violate("a client is connected twice");
   link->second.connected = command.incarnation;

@@ -33,7 +33,6 @@ class AuditedActorTable {
   Result<ActorId> create(const ActorSpec& spec);
   Result<ActorId> find(const std::string& name);
   void connect(ProcessId client, ActorId actor);
-  void disconnect(ProcessId client, ActorId actor);
   void kill(ActorId actor, bool no_restart);
   void unreferenced(ActorId actor);
   void forgotten(ActorId actor);
@@ -41,7 +40,6 @@ class AuditedActorTable {
   void refused(ActorId actor);
   void constructed(ActorId actor, std::uint32_t incarnation, Moment now);
   void constructor_raised(ActorId actor, std::uint32_t incarnation);
-  void exits(ActorId actor, std::uint32_t incarnation);
   void worker_lost(ActorId actor, ProcessId worker, Moment now);
   void tick(Moment now);
   std::vector<Command> take_commands(Moment now);

@@ -117,7 +117,7 @@ bool ActorWorld::inject(std::uint32_t kind, const std::vector<ProcessId>& client
     log_.fault("message late or doubled");
     Process& worker = at(any(workers));
     const std::uint32_t incarnation = worker.incarnation > 0 ? worker.incarnation - random_.below(2) : 0;
-    for (Kind each : {Kind::kConstructed, Kind::kRaised, Kind::kExits}) {
+    for (Kind each : {Kind::kConstructed, Kind::kRaised}) {
       const bool harmless = incarnation != worker.incarnation || each == Kind::kConstructed;
       if (harmless && worker.phase == Phase::kServing) worker.up.push_back({each, worker.hosts, incarnation, {}, {}});
     }
@@ -156,8 +156,6 @@ void ActorWorld::to_table(ProcessId id, const Message& message) {
       return table_.constructed(message.actor, message.incarnation, now_);
     case Kind::kRaised:
       return table_.constructor_raised(message.actor, message.incarnation);
-    case Kind::kExits:
-      return table_.exits(message.actor, message.incarnation);
     case Kind::kCreate:
       if (open) create(id, message);
       return;
@@ -172,9 +170,8 @@ void ActorWorld::to_table(ProcessId id, const Message& message) {
       if (open) table_.connect(id, message.actor);
       return;
     case Kind::kDrop:
-      if (!open) return;
-      table_.disconnect(id, message.actor);
-      return release(id, message.actor);
+      if (open) release(id, message.actor);
+      return;
     case Kind::kKill:
     case Kind::kKillForRestart:
       return table_.kill(message.actor, message.kind == Kind::kKill);

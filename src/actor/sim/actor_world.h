@@ -43,8 +43,7 @@ class ActorWorld {
     kKill,
     kKillForRestart,  // up to here from clients
     kConstructed,
-    kRaised,
-    kExits,  // up to here from the workers of actors
+    kRaised,  // up to here from the workers of actors
     kStart,
     kEnd,
     kGot,  // up to here from the node
@@ -76,7 +75,6 @@ class ActorWorld {
   struct Nature {              // how an actor's code fails
     std::uint32_t raises = 0;  // in percent
     std::uint32_t dies = 0;
-    std::uint32_t exits = 0;
   };
   enum class Act : std::uint8_t { kUp, kDown, kDo, kWork, kGrant, kNotice, kTick };
   struct Choice {

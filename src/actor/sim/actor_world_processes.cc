@@ -55,9 +55,7 @@ ActorSpec ActorWorld::draw_spec(ProcessId id) {
   constexpr std::int32_t kRestarts[] = {0, 0, 1, 2, 5, ActorSpec::kNoRestartLimit};
   spec.max_restarts = kRestarts[random_.below(std::size(kRestarts))];
   constexpr std::uint32_t kPercents[] = {0, 0, 0, 20, 80};
-  natures_[spec.id] = {.raises = kPercents[random_.below(4)],
-                       .dies = kPercents[random_.below(5)],
-                       .exits = random_.percent(15) ? 50u : 0u};
+  natures_[spec.id] = {.raises = kPercents[random_.below(4)], .dies = kPercents[random_.below(5)]};
   return spec;
 }
 
@@ -105,7 +103,6 @@ void ActorWorld::work(ProcessId id) {
     return worker.up.push_back({Kind::kRaised, worker.hosts, worker.incarnation, {}, {}});
   worker.up.push_back({Kind::kConstructed, worker.hosts, worker.incarnation, {}, {}});
   worker.to_do = random_.below(5);
-  if (random_.percent(nature.exits)) worker.up.push_back({Kind::kExits, worker.hosts, worker.incarnation, {}, {}});
   if (random_.percent(nature.dies / 2)) kill(id);
 }
 
