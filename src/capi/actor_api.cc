@@ -136,8 +136,8 @@ int fray_actor_create(fray_session* session, int32_t language, const char* name,
 int fray_actor_find(fray_session* session, const char* name_space, const char* name, fray_actor** out) {
   if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
-  auto found =
-      session->client->actors().find_actor(name_space != nullptr ? name_space : session->name_space, name, hooks);
+  auto found = session->client->actors().find_actor(
+      {.name_space = name_space != nullptr ? name_space : session->name_space, .name = name, .actor = {}}, hooks);
   if (!found.is_ok()) return capi::fail(found.status());
   *out = capi::make_handle(session, found->object, std::move(found->description));
   return FRAY_OK;

@@ -16,6 +16,8 @@
 
 #include <fray.h>
 
+#include "base/fields.h"
+
 namespace fray::capi {
 
 struct ActorDescription {
@@ -27,15 +29,7 @@ struct ActorDescription {
   std::int32_t max_concurrency = 1;
   std::int64_t max_pending_calls = -1;
 
-  static void visit(auto& description, auto&& field) {
-    field("language", description.language);
-    field("class_name", description.class_name);
-    field("name", description.name);
-    field("name_space", description.name_space);
-    field("max_task_retries", description.max_task_retries);
-    field("max_concurrency", description.max_concurrency);
-    field("max_pending_calls", description.max_pending_calls);
-  }
+  FRAY_FIELDS(language, class_name, name, name_space, max_task_retries, max_concurrency, max_pending_calls);
 
   std::string encode() const;
   static std::optional<ActorDescription> decode(std::string_view bytes);

@@ -1,8 +1,8 @@
-// CallFrame: builds the frame of a task or of an actor's call from values of the C API.
+// CallFrame: builds the frame of a task or an actor call from values of the C API.
 //
 // Threading:  one thread; no lock is held.
-// Ownership:  owns the task, and counts on the objects among its arguments, until finish().
-// Failure:    build() fails when a large argument finds no room in the store; nothing is submitted then.
+// Ownership:  owns the task, and a count of each object among its arguments, until finish().
+// Failure:    build() fails if the store has no room for a large argument; then nothing is submitted.
 #pragma once
 
 #include <memory>
@@ -16,28 +16,28 @@ namespace fray::capi {
 
 class CallFrame {
  public:
-  // `operation`: what is done with the function: "submit", "call" or "create".
+  // `operation`: the verb of the call's span: "submit", "call" or "create".
   CallFrame(fray_session& session, std::shared_ptr<client::Function> function, std::string_view operation);
   ~CallFrame();
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
-  // `name` is what the worker knows the call by.
+  // `name`: the name that the worker shows for the call.
   Status build(std::string_view name, double timeout_seconds, std::uint16_t returns, const fray_value* arguments,
                std::size_t count);
   std::unique_ptr<client::Task> finish() { return std::move(task_); }
-  // What became of it, for its span.
+  // Ends the span of the call with its outcome.
   void sent(const ObjectId& result);
   const Status& not_sent(const Status& why);
 
  private:
   Status add(const fray_value& argument);
-  void add_object(client::Object* object);  // takes over a count
+  void add_object(client::Object* object);  // takes over a count of the caller
   client::Task::Extra& extra();
 
   fray_session& session_;
   std::unique_ptr<client::Task> task_;
-  std::shared_ptr<client::Function> function_;  // where it is traced
+  std::shared_ptr<client::Function> function_;  // set only if the call is traced
   Span span_;
 };
 

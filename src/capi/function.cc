@@ -34,6 +34,22 @@ Result<std::string_view> cpp_name_of(std::string_view payload) {
 
 namespace {
 
+constexpr std::size_t kMostFunctions = 256;
+
+// A program with options makes its function anew for each task. It gets the one that there is, for a function learns how long
+// its tasks take: those whose time is not known are sent one by one, each after the answer to the one before.
+std::shared_ptr<client::Function> known_function(fray_session& session, FunctionKind kind, std::string_view name,
+                                                 std::string_view label) {
+  std::string key = wire::function_payload(kind, 0, name);
+  key += '\0';
+  key += label;
+  MutexLock lock(session.functions_mutex);
+  if (session.functions.size() >= kMostFunctions) session.functions.clear();  // there may be any number of labels
+  std::shared_ptr<client::Function>& known = session.functions[std::move(key)];
+  if (known == nullptr) known = make_function(kind, name, label);
+  return known;
+}
+
 Status check_python_name(std::string_view name) {
   std::size_t colon = name.find(':');
   if (colon != std::string_view::npos && colon > 0 && colon + 1 < name.size()) return Status::ok();
@@ -77,7 +93,7 @@ Status fill(fray_function* made, std::int32_t language, const char* name, const 
   std::string_view label = name;
   if (language == FRAY_PYTHON) label = label.substr(label.find(':') + 1);
   if (options.label != nullptr) label = options.label;
-  made->function = make_function(kind, name, label);
+  made->function = known_function(*made->session, kind, name, label);
   return Status::ok();
 }
 

@@ -1,7 +1,7 @@
 // The host program of C++ workers: fray-cpp-worker (program | library) HASH FILE [ARGUMENT...] -c BOOTSTRAP SOCKET_FD PATH_FD
 //
-// The last four arguments are the node's, as for Python's fork servers. A program is executed with the arguments of the
-// driver, and finds the socket by its environment; a library is loaded here.
+// The node adds the last four arguments, as for the fork servers of Python. A program is executed with the arguments of
+// the driver and finds the socket through its environment; a library is loaded into this process.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -58,7 +58,7 @@ int fray_host(int argc, char** argv) {
     return give_up("fray-cpp-worker is started by Fray's node; call fray::connect() in your program instead");
   }
   const int fd = std::atoi(argv[argc - 2]);
-  ::close(std::atoi(argv[argc - 1]));  // Python's module path
+  ::close(std::atoi(argv[argc - 1]));  // the module path, which only Python needs
   if (std::string problem = check_content(argv[2], argv[3]); !problem.empty()) return give_up(problem);
   return std::strcmp(argv[1], "library") == 0 ? load_library(fd, argv[3]) : become_program(argv, argc, fd, argv[3]);
 }

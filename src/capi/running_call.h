@@ -4,8 +4,8 @@
 //   body(&call, context);                 // which uses fray_call_argument() and fray_call_return()
 //   call.finish(&outcome);
 //
-// Threading:  one thread; it is that thread's current call while it lives.
-// Ownership:  looks into the task's frame, which must outlive it. Arguments in shared memory are pinned by their views.
+// Threading:  one thread; the call is the current call of its thread while it lives.
+// Ownership:  refers to the frame of the task, which must outlive it. Views of arguments in shared memory pin them.
 // Failure:    a body that gives no answer has returned None; arguments that do not fit their format fail the call.
 #pragma once
 
@@ -19,7 +19,7 @@
 #include "worker/task_loop.h"
 
 struct fray_call {
-  // `class_name`: of an actor; empty for tasks.
+  // `class_name`: the class of an actor; empty for a task.
   fray_call(fray_session& session, const fray::worker::TaskView& task, std::string_view class_name,
             fray::client::WorkerDuty* duty, fray::FunctionRef<bool()> interrupted);
   ~fray_call();
@@ -32,26 +32,27 @@ struct fray_call {
   fray::client::WorkerDuty* const duty;
   const fray::FunctionRef<bool()> interrupted;
   std::vector<fray::wire::ValueView> arguments;
-  bool readable = false;  // the arguments fit their format
-  bool answered = false;  // with all values
+  bool readable = false;  // whether the arguments fit their format
+  bool answered = false;  // whether all values of the answer were given
   bool failed = false;
   fray::worker::Outcome outcome;
 
   void fail(std::string_view type_name, std::string_view message);
-  // After the body. A child that it has forked and that comes back from it ends here, with 0, or 1 when it has failed: the
-  // frames that it would return to are the worker's.
+  // Called after the body. If the body has forked, and the child returns from it too, the child ends here, with 0, or
+  // with 1 if the call has failed: the stack frames above belong to the worker.
   void end_forked_child() const;
-  // In place of its failure: it is to run again.
+  // Asks for another attempt of the task, in place of a failure.
   void retry();
-  // The answer; None where there was none. Its span ends here: who gets the answer finds the span in the pipe.
+  // Gives the answer, None if the body gave none. The span of the call ends before the answer is sent, so that whoever
+  // gets the answer finds the span in the pipe.
   void finish(fray::worker::Outcome* out);
-  // In place of an answer.
+  // Fails the call, in place of an answer.
   void interrupted_with(std::string_view why);
-  // What goes along with what it calls; empty: its caller is not traced.
+  // The trace context that is sent with calls of the body; empty if the caller of this call is not traced.
   std::string_view context() const { return span_.has_begun() ? span_.context() : task.trace; }
 
  private:
-  // As people know it: "train", "Counter.add", "Counter".
+  // The name that people see, such as "train", "Counter.add" or "Counter".
   std::string full_name() const;
   void begin_span();
 
@@ -61,6 +62,6 @@ struct fray_call {
 
 namespace fray::capi {
 
-fray_call* current_call();  // in a child of fork(): none
+fray_call* current_call();  // null outside of a call, and in a child of fork()
 
 }  // namespace fray::capi

@@ -1,7 +1,7 @@
 // fray_session: this process's connection to a node, as a driver or as a worker.
 //
 // Threading:  any thread. Members that are not atomic are set before the session is handed out, or guarded by
-//             `keys_mutex`.
+//             the mutex beside them.
 // Ownership:  counted: each ref, function, pin and handle keeps its session. close() disconnects; the client itself is
 //             destroyed with the last of them.
 // Failure:    when the node is gone every call fails with kUnavailable. In a child of fork() so does every call that
@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include <fray.h>
 
@@ -39,6 +40,10 @@ struct fray_session {
   // Numbers of worker keys that were used lately, each held once, by language and variables.
   std::map<std::pair<std::int32_t, std::map<std::string, std::string>>, std::uint32_t> recent_keys
       FRAY_GUARDED_BY(keys_mutex);
+
+  fray::Mutex functions_mutex;
+  // Functions that were submitted lately, by payload and label.
+  std::unordered_map<std::string, std::shared_ptr<fray::client::Function>> functions FRAY_GUARDED_BY(functions_mutex);
 };
 
 // One call that runs on this thread; see capi/running_call.h.

@@ -21,11 +21,12 @@ namespace fray::capi {
 
 namespace {
 
-constexpr int kExporterFd = 3;                      // fray._cpp_exporter knows it
-constexpr std::chrono::seconds kExportPatience{6};  // it may still be starting
+constexpr int kExporterFd = 3;                      // the same number as in fray._cpp_exporter
+constexpr std::chrono::seconds kExportPatience{6};  // the process may still be starting
 constexpr const char* kServiceVariable = "OTEL_SERVICE_NAME";
 
-// The same for programs of one service that export to one place: it matters not which of them exports.
+// The name is the same for all programs with this service and these settings of OpenTelemetry: it makes no difference
+// which of them exports a span.
 std::string pipe_name(const std::string& service) {
   std::string text = service;
   for (const auto& [name, value] : os::own_environment()) {
@@ -79,7 +80,8 @@ void SpanExporter::end() {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd set{socket_.get(), POLLIN, 0};
-    if (left <= 0 || ::poll(&set, 1, static_cast<int>(left)) >= 0 || errno != EINTR) break;  // it says nothing, it ends
+    // The process sends nothing, so the socket is readable when the process has ended.
+    if (left <= 0 || ::poll(&set, 1, static_cast<int>(left)) >= 0 || errno != EINTR) break;
   }
   socket_.reset();
   reap(starter_);

@@ -19,12 +19,12 @@ namespace fray::capi {
 
 namespace {
 
-constexpr std::size_t kMostSent = 10'000;  // whose names waits can say
+constexpr std::size_t kMostSent = 10'000;  // calls whose names are remembered for later waits
 constexpr std::size_t kMostSpanNameBytes = 120;
-constexpr std::size_t kMostErrorBytes = 300;  // escaped, six times as many
+constexpr std::size_t kMostErrorBytes = 300;  // JSON escapes may make it six times as long
 constexpr std::size_t kMostSpanLinks = 20;
-constexpr int kPipeBytes = 1 << 20;               // as many as anybody may ask for
-constexpr std::size_t kMostLineBytes = PIPE_BUF;  // beyond it lines of several writers mix
+constexpr int kPipeBytes = 1 << 20;               // the most that the kernel grants a process without privileges
+constexpr std::size_t kMostLineBytes = PIPE_BUF;  // the kernel may mix longer lines of several writers
 
 std::uint64_t random_id() {
   std::uint64_t id = 0;
@@ -57,11 +57,11 @@ bool Spans::make_pipe() {
   if (::mkfifo(path_.c_str(), S_IRUSR | S_IWUSR) != 0 && errno != EEXIST) return false;
   if (!is_open()) return false;
   MutexLock lock(mutex_);
-  (void)::fcntl(pipe_.get(), F_SETPIPE_SZ, kPipeBytes);  // a smaller one loses spans earlier
+  (void)::fcntl(pipe_.get(), F_SETPIPE_SZ, kPipeBytes);  // best effort: a smaller pipe loses spans earlier
   return true;
 }
 
-// For reading as well: a pipe that nobody reads is full, and no signal.
+// Opens the pipe for reading as well: otherwise a write to a pipe without a reader would raise SIGPIPE.
 bool Spans::is_open() {
   MutexLock lock(mutex_);
   if (pipe_.is_open()) return true;

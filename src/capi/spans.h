@@ -1,19 +1,19 @@
-// Spans: where the spans of OpenTelemetry go that this process makes, and Span: one of them: a call that is sent, a wait, or a
-// call that runs.
+// Spans: the way out of this process for spans of OpenTelemetry. Span: one of them, for a call that is sent, a wait, or
+// a call that runs.
 //
 //   Span span;
 //   span.begin(session.spans.get(), {"submit", "train", Span::Kind::kProducer}, current_trace());
-//   span.context();                       // goes along with the call
-//   span.fail("fray::Error", "no room");  // in place of a good end
+//   span.context();                       // sent with the call
+//   span.fail("fray::Error", "no room");  // if the call fails
 //
-// C++ has no SDK of OpenTelemetry here, and needs none. A span that has ended is a line of JSON in a pipe in the session's
-// folder, whose name is FRAY_SPANS. At its other end is who exports: the Python program that is traced, or the process that a
-// C++ program has started beside itself (capi/span_exporter.h); fray._cpp_spans reads the lines in both.
+// These processes need no SDK of OpenTelemetry: a span that ends is written as a line of JSON into a pipe in the
+// session's folder, whose name is in FRAY_SPANS. The process at the other end exports it: the traced Python program, or
+// the process that a C++ program has started beside itself (capi/span_exporter.h); both read with fray._cpp_spans.
 //
 // Threading:  Spans: any thread. Span: one thread.
-// Ownership:  a session owns its Spans; a Span refers to them, and must end before.
-// Failure:    a process without a pipe makes no spans, and passes on the context that it was given. Spans that find no
-//             room in the pipe are lost, and the next one that does says how many.
+// Ownership:  a session owns its Spans; a Span refers to them, and must end first.
+// Failure:    a process without a pipe makes no spans, and passes on the trace context that it was given. Spans are
+//             lost while the pipe is full; the next span that is written says how many.
 #pragma once
 
 #include <cstddef>
@@ -37,22 +37,23 @@ inline constexpr const char* kSpansVariable = "FRAY_SPANS";
 
 class Spans {
  public:
-  // A call that was sent: what waits for its result names and links.
+  // A call that was sent: the span of a wait for its result has its name, and a link to its context.
   struct Sent {
     std::string name;
     std::string context;
   };
 
-  // The pipe of that name in the session's folder. `begins_traces`: what has no parent is the root of a trace.
+  // `folder`: of the session. `name`: of the pipe. `begins_traces`: whether spans without a parent begin a trace, as
+  // those of a program do; otherwise they are not made.
   Spans(const std::string& folder, const std::string& name, bool begins_traces);
 
-  // Makes the pipe, unless it is there. False: it cannot be made.
+  // Makes the pipe if it does not exist. False if it cannot be made.
   bool make_pipe();
-  // Whether there is a pipe by now.
+  // Opens the pipe if it exists by now; returns whether it is open.
   bool is_open() FRAY_EXCLUDES(mutex_);
   bool begins_traces() const { return begins_traces_; }
   const std::string& path() const { return path_; }
-  // `line` has no end of line yet, and ends with '}'.
+  // Requires: `line` is a JSON object without a newline at its end.
   void write(std::string line) FRAY_EXCLUDES(mutex_);
 
   void note(const ObjectId& result, Sent sent) FRAY_EXCLUDES(mutex_);
@@ -63,7 +64,7 @@ class Spans {
   const bool begins_traces_;
   Mutex mutex_;
   os::Fd pipe_ FRAY_GUARDED_BY(mutex_);
-  std::uint64_t lost_ FRAY_GUARDED_BY(mutex_) = 0;  // since the last line
+  std::uint64_t lost_ FRAY_GUARDED_BY(mutex_) = 0;  // spans lost since the last line that was written
   std::unordered_map<ObjectId, Sent> sent_ FRAY_GUARDED_BY(mutex_);
   std::deque<ObjectId> sent_order_ FRAY_GUARDED_BY(mutex_);
 };
@@ -86,13 +87,13 @@ class Span {
       end();
   }
 
-  // `spans` null: the process is not traced. `parent`: a traceparent, or empty.
+  // `spans`: null if this process is not traced. `parent`: a W3C traceparent, or empty.
   void begin(Spans* spans, const What& what, std::string_view parent) {
     if (spans != nullptr) [[unlikely]]
       begin_traced(*spans, what, parent);
   }
   bool has_begun() const { return record_ != nullptr; }
-  // A W3C traceparent of this span; empty where there is none.
+  // The W3C traceparent of this span; empty if the span has not begun.
   std::string_view context() const;
   void set(std::string_view attribute, std::string value);
   void set(std::string_view attribute, std::uint64_t value);

@@ -28,9 +28,9 @@ namespace {
   ::_exit(1);
 }
 
-// A child of fork() has one thread. Locks that other threads held at that moment would never be released.
+// Checks that this process has one thread: in a child of fork(), locks of other threads would never be released.
 void check_threads() {
-  if (kUnderThreadSanitizer) return;  // it has a thread of its own
+  if (kUnderThreadSanitizer) return;  // ThreadSanitizer has a thread of its own
   std::error_code ignored;
   std::filesystem::directory_iterator threads("/proc/self/task", ignored);
   if (std::distance(threads, std::filesystem::directory_iterator()) > 1) {
@@ -39,7 +39,7 @@ void check_threads() {
   }
 }
 
-// Returns in the forked child.
+// Serves the node as a fork server; returns only in a forked child.
 fray_session* become_worker(const worker::ForkedWorker& forked) {
   client::ClientOptions options;
   options.control = os::Fd(forked.control_fd);
@@ -68,7 +68,7 @@ int take_worker_socket() {
   int pid = 0;
   int fd = -1;
   if (std::sscanf(text, "%d:%d", &pid, &fd) != 2 || pid != ::getpid()) fd = -1;
-  ::unsetenv(kSocketVariable);  // a program that a task starts is not a worker
+  ::unsetenv(kSocketVariable);  // so that a program that a task starts does not take itself for a worker
   return fd;
 }
 
@@ -86,7 +86,7 @@ void serve(int node_fd) {
   session->client->set_duty(nullptr);
   if (auto actor = loop.take_actor()) host_actor(*session, page, *actor);
   std::fflush(nullptr);
-  // No static destructors: threads that user code has left running may still use what they destroy.
+  // Without static destructors: threads that user code has left running may still use what these destroy.
   ::_exit(0);
 }
 

@@ -1,7 +1,5 @@
 #include "ray/jobs.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "http_client/backoff.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <poll.h>
 #include <sched.h>
@@ -119,9 +120,7 @@ void ActorLoop::sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::In
       ActorCall* call = find_running(id, incoming.header.id);
       if (call == nullptr) return;
       wire::ByteReader in(incoming.body);
-      auto bytes = in.get<std::uint64_t>();
-      if (bytes == ~std::uint64_t{0}) call->no_item_limit = true;
-      call->untaken_bytes -= std::min(call->untaken_bytes, bytes);
+      call->untaken.taken(in.get<std::uint64_t>());
       items_taken_.notify_all();
       return;
     }
@@ -137,12 +136,13 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
   return nullptr;
 }
 
-// One that has not started is answered at once. A running plain method goes on; an async one is told by the event loop.
+// A call that has not started is answered at once. A running plain method goes on; a running async method is cancelled by
+// the event loop.
 void ActorLoop::cancel(std::uint64_t id, std::uint64_t number, bool recursive) {
   if (ActorCall* call = find_running(id, number)) {
     if (recursive) call->cancels_started = cancels_started_ = true;
     call->cancelled = newly_cancelled_ = true;
-    call->told = false;  // one that has gone on after the last time is told again
+    call->told = false;  // a call that went on after the last cancel is told again
     client_.ask_waiters();
     items_taken_.notify_all();
     return;
@@ -154,12 +154,12 @@ void ActorLoop::cancel(std::uint64_t id, std::uint64_t number, bool recursive) {
   wire::ResultHead head;
   head.status = wire::TaskStatus::kCancelled;
   Caller& caller = *callers_.find(id);
-  wire::append_frame(caller.socket.output(), wire::DirectType::kResult, number,
-                     std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
+  wire::append_result(caller.socket.output(), number, head);
   callers_.mark_dirty(id, caller);
 }
 
-// The client's own mutex comes first, so this one is let go. A call that ends meanwhile has started nothing any more.
+// The client's own mutex has to be taken before `mutex_`, so `mutex_` is released. If the call ends meanwhile, the client
+// has forgotten what the call started.
 void ActorLoop::cancel_started() {
   cancels_started_ = false;
   std::vector<std::uint64_t> calls;
@@ -181,6 +181,7 @@ ActorCall* ActorLoop::take() {
   call.body = std::move(frame.body);
   call.task.number = frame.number;
   inbox_.pop_front();
+  ++taken_;
   const Caller& caller = *callers_.find(call.caller);
   call.task.client = caller.client;
   wire::ByteReader in(call.body);
@@ -210,28 +211,42 @@ bool ActorLoop::has_calls() {
   return !inbox_.empty();
 }
 
-bool ActorLoop::spin() {
-  const std::uint64_t until = os::monotonic_ns() + kSpinNs;
-  do {
-    {
-      MutexLock lock(mutex_);
-      if (stop_) return true;
-      read_ready(0);
-      callers_.flush_all();  // the answers to calls that were cancelled before they began
-      if (!inbox_.empty()) return true;
-    }
+// While calls come several at a time, a yield gives the CPU to their senders, who send more. While calls come one by one, a
+// yield may give it to a process that keeps it for long, so the thread rather sleeps then (os/process/crowded_cpu.h).
+bool ActorLoop::yield_once(Spin& spin) {
+  const std::uint64_t now = os::monotonic_ns();
+  if (spin.until_ns == 0) spin.until_ns = now + kSpinNs;
+  if (taken_ > 0) spin.one_by_one = std::exchange(taken_, 0) == 1;
+  if (now >= spin.until_ns || (spin.one_by_one && crowd_.wants_cpu(now))) return false;
+  mutex_.unlock();
+  if (spin.one_by_one) {
+    crowd_.yield(now);
+  } else {
     ::sched_yield();
-  } while (os::monotonic_ns() < until);
+  }
+  mutex_.lock();
+  return true;
+}
+
+bool ActorLoop::spin() {
+  MutexLock lock(mutex_);
+  Spin spin;
+  do {
+    if (stop_) return true;
+    read_ready(0);
+    callers_.flush_all();  // the answers to calls that were cancelled before they began
+    if (!inbox_.empty()) return true;
+  } while (yield_once(spin));
   return false;
 }
 
 ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   MutexLock lock(mutex_);
   slow_watch_.disarm();
-  std::uint64_t spin_until = 0;
+  Spin spin;
   while (!stop_) {
     if (cancels_started_) cancel_started();
-    if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
+    if (inbox_.empty() && !reader_busy_) read_ready(0);  // the answers to the calls that have arrived share one write
     if (!inbox_.empty()) {
       ActorCall* call = take();
       if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call
@@ -253,15 +268,8 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
       lock.lock();
       continue;
     }
-    std::uint64_t now = os::monotonic_ns();
-    if (spin_until == 0) spin_until = now + kSpinNs;
-    if (now < spin_until && mode_ == Mode::kSerial) {
-      lock.unlock();
-      ::sched_yield();
-      lock.lock();
-      continue;
-    }
-    spin_until = 0;
+    if (mode_ == Mode::kSerial && yield_once(spin)) continue;
+    spin.until_ns = 0;
     reader_busy_ = true;
     lock.unlock();
     hooks.before_sleep();
@@ -292,11 +300,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
     head.values = outcome.values;
     head.bytes_in = outcome.bytes_in;
     head.bytes_out = outcome.bytes_out;
-    std::string& out = caller->socket.output();
-    std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, call->task.number);
-    wire::ByteWriter(out).put(head);
-    out += outcome.bytes;
-    wire::finish_frame(out, begin);
+    wire::append_result(caller->socket.output(), call->task.number, head, outcome.bytes);
     callers_.mark_dirty(call->caller, *caller);
     if (mode_ == Mode::kSerial && caller->slot >= 0) {
       page_.call_ended(static_cast<std::uint32_t>(caller->slot), call->task.number);
@@ -326,23 +330,14 @@ bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view
   MutexLock lock(mutex_);
   Caller* caller = callers_.find(call->caller);
   if (caller == nullptr || call->cancelled) return false;
-  std::string& out = caller->socket.output();
-  std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, call->task.number);
-  wire::ByteWriter writer(out);
-  writer.put(index);
-  writer.put_raw(value);
-  wire::finish_frame(out, begin);
+  wire::append_item(caller->socket.output(), call->task.number, index, value);
   callers_.flush(call->caller, *caller);
-  call->untaken_bytes += value_bytes;
-  const std::uint64_t budget = call->task.head.item_budget_bytes;
-  auto may_go_on = [&]() FRAY_REQUIRES(mutex_) {
-    return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
-  };
-  if (wait && !may_go_on()) {
+  call->untaken.sent(value_bytes);
+  if (wait && !may_go_on(*call)) {
     lock.unlock();
     hooks.before_sleep();
     lock.lock();
-    while (!may_go_on()) items_taken_.wait_until(lock, client::Clock::now() + kLongSleep);
+    while (!may_go_on(*call)) items_taken_.wait_until(lock, client::Clock::now() + kLongSleep);
     lock.unlock();
     hooks.after_sleep();
     lock.lock();
@@ -352,8 +347,11 @@ bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view
 
 bool ActorLoop::may_send(ActorCall* call) {
   MutexLock lock(mutex_);
-  const std::uint64_t budget = call->task.head.item_budget_bytes;
-  return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
+  return may_go_on(*call);
+}
+
+bool ActorLoop::may_go_on(const ActorCall& call) const {
+  return call.untaken.leaves_room(call.task.head) || call.cancelled || stop_;
 }
 
 bool ActorLoop::is_cancelled(ActorCall* call) {

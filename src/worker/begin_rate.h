@@ -1,6 +1,6 @@
 // BeginRate: whether tasks begin one after the other, several in each millisecond, or now and then.
 //
-//   if (rate.streams(begun_so_far, now_ns)) ...     // since the last time that this was asked
+//   if (rate.streams(begun_so_far, now_ns)) ...     // several in each millisecond, since this was asked last
 //
 // Threading:  one thread.
 // Ownership:  values.

@@ -74,7 +74,7 @@ void CallerSockets::flush_all() {
 
 void CallerSockets::flush(std::uint64_t id, Caller& caller) {
   if (!caller.socket.is_open()) return;
-  [[maybe_unused]] bool sent = caller.socket.flush().is_ok();  // an ended caller is found by reading
+  [[maybe_unused]] bool sent = caller.socket.flush().is_ok();  // the end of a caller is noticed by reading
   if (caller.socket.has_output() == caller.watches_output) return;
   caller.watches_output = !caller.watches_output;
   epoll_event event{};

@@ -1,4 +1,5 @@
-// CallerSockets: the sockets of an actor's callers, by numbers that are never given twice, and the answers that wait on them.
+// CallerSockets: the sockets of an actor's callers, by numbers that are never given twice, and the answers that are not
+// sent yet.
 //
 //   sockets.add(client, std::move(fd));
 //   if (Caller* caller = sockets.find(id)) { write to caller->socket.output(); sockets.mark_dirty(id, *caller); }
@@ -8,7 +9,8 @@
 //
 // Threading:  guarded by the mutex of ActorLoop.
 // Ownership:  owns the sockets, and a slot of the worker's page for each caller while there are some; borrows the epoll.
-// Failure:    a caller that the kernel has no memory for is let go, and asks again. Closed descriptors end the process.
+// Failure:    a caller whose socket the kernel has no memory to watch is dropped, and connects again. If user code has
+//             closed the descriptors, the process ends.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +39,16 @@ class CallerSockets {
   CallerSockets(Page& page, int epoll);
 
   void add(ProcessId client, os::Fd fd);
-  // False: there is none of this number any more.
+  // False: no caller has this number any more.
   bool drop(std::uint64_t id);
   void close_all();
 
   Caller* find(std::uint64_t id);
-  // The caller and its number, where there is one alone; else null.
+  // The only caller with its number; null when there are none or several.
   std::pair<const std::uint64_t, Caller>* only() { return callers_.size() == 1 ? &*callers_.begin() : nullptr; }
   bool have_output() const;
 
-  // There is something to send, for flush_all().
+  // Notes for flush_all() that the caller's socket has output.
   void mark_dirty(std::uint64_t id, Caller& caller);
   void flush_all();
   void flush(std::uint64_t id, Caller& caller);

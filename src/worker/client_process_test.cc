@@ -119,7 +119,7 @@ void add_up_large_value(Driver& driver) {
 
 void take_items(Driver& driver, std::size_t most) {
   TestCall count(test_function("count"));
-  Object* stream = driver.submit(count.cpus(1).generator(16).with("30"));
+  Object* stream = driver.submit(count.cpus(1).generator(16, static_cast<std::uint32_t>(most % 3)).with("30"));
   Hooks hooks;
   for (std::size_t i = 0; i < most && stream != nullptr; ++i) {
     Object* item = nullptr;

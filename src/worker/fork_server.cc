@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <list>
@@ -41,17 +40,26 @@ constexpr std::chrono::seconds kKillLimit{5};
 constexpr int kControlFd = 3;
 constexpr int kPageFd = 4;
 constexpr int kEventsAtOnce = 128;
-constexpr std::chrono::seconds kUnknownLimit{1};  // that a request waits for news of what is needed
+constexpr std::chrono::seconds kUnknownLimit{1};  // how long a request waits until it is known what is needed
 constexpr std::chrono::seconds kLoadLimit{20};
-constexpr int kLookMilliseconds = 2;  // while requests wait
+constexpr int kLookMilliseconds = 2;  // between two questions for what is needed, while requests wait
 
 using Clock = std::chrono::steady_clock;
+
+// Beside the class and not in it: Clang does not make an std::optional of a nested class whose members have initial values.
+struct Loader {
+  pid_t pid = 0;  // 0: it was reaped
+  wire::FrameSocket socket;
+  bool is_ready = false;
+  Clock::time_point deadline;
+  std::map<ProcessId, std::int32_t> workers;  // below the loader, with their pids; 0: it is not known yet
+};
 
 class ForkServer {
   struct Guarded {
     ProcessId process = 0;
     GuardedFork fork;
-    bool reported = false;  // that its worker has ended
+    bool reported = false;  // the node was told that the worker has ended
     bool guardian_ended = false;
   };
   using Entry = std::list<Guarded>::iterator;
@@ -60,22 +68,15 @@ class ForkServer {
     std::vector<os::Fd> fds;
     Clock::time_point since;
   };
-  struct Loader {
-    pid_t pid = 0;  // 0: it was reaped
-    wire::FrameSocket socket;
-    bool is_ready = false;
-    Clock::time_point deadline;
-    std::map<ProcessId, std::int32_t> workers;  // with the number of the process, once it is known
-  };
   enum class Way { kHere, kLoader, kLater };
 
  public:
   ForkServer(int node_fd, const ForkCallbacks& callbacks) : callbacks_(callbacks), node_(os::Fd(node_fd)) {}
 
   Status prepare();
-  // The same for a loader: the signals are blocked already.
+  // The same for a loader, whose signals are blocked already.
   Status prepare_loader(const ForkServer& parent);
-  // Until the node is gone, or, in a child, until it was forked.
+  // Returns when the node is gone, and in each worker that was forked, with that worker.
   std::optional<ForkedWorker> serve();
 
  private:
@@ -91,6 +92,7 @@ class ForkServer {
   void relay(wire::Incoming& frame);
   void give_up_loader();
   std::optional<ForkedWorker> spawn(ProcessId process, std::vector<os::Fd> fds);
+  void load_rest();
   ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
   void guard(ProcessId process, GuardedFork forked);
   void hear(Guarded& guarded);
@@ -108,11 +110,12 @@ class ForkServer {
   sigset_t mask_before_{};
   rlimit files_before_{};
   std::list<Guarded> guarded_;
-  std::unordered_map<pid_t, Entry> by_pid_;  // of guardians and of their workers
+  std::unordered_map<pid_t, Entry> by_pid_;  // by the pid of the guardian, and by that of its worker
   std::list<Request> requests_;
   std::optional<Loader> loader_;
   bool may_load_ = true;
   bool has_loop_ = false;
+  bool has_rest_ = false;
 };
 
 Status ForkServer::prepare() {
@@ -123,7 +126,7 @@ Status ForkServer::prepare() {
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
   if (::sigprocmask(SIG_BLOCK, &watched, &mask_before_) != 0) return Status::io_error("sigprocmask", errno);
-  // There is a descriptor for each worker; the workers get the limit that was before.
+  // The fork server has a descriptor for each worker, so it raises the limit; the workers get the former limit.
   if (::getrlimit(RLIMIT_NOFILE, &files_before_) == 0) {
     const rlimit raised{files_before_.rlim_max, files_before_.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &raised);
@@ -135,6 +138,7 @@ Status ForkServer::prepare_loader(const ForkServer& parent) {
   mask_before_ = parent.mask_before_;
   files_before_ = parent.files_before_;
   has_loop_ = parent.has_loop_;
+  has_rest_ = true;  // a loader loads all at once
   may_load_ = false;
   return watch_signals();
 }
@@ -186,7 +190,8 @@ std::optional<ForkedWorker> ForkServer::serve() {
         hear(*static_cast<Guarded*>(event.data.ptr));
       }
     }
-    // The news first: looking for orphans takes as long as starting over elsewhere. A broken socket ends the loop.
+    // Messages to the node are sent first, because reap() may look for orphans, which takes about as long as the node
+    // needs to start another worker. A broken socket ends the loop.
     (void)node_.flush().is_ok();
     if (of_loader) hear_loader();
     if (signalled) {
@@ -197,7 +202,7 @@ std::optional<ForkedWorker> ForkServer::serve() {
     if (std::optional<ForkedWorker> worker = serve_requests()) return worker;
   }
   node_.close();
-  // A process that does not die within the limit cannot be killed by anybody; the rest is gone.
+  // A process that does not die within the limit cannot be killed at all; all others have ended.
   if (!os::kill_all_descendants(kKillLimit).is_ok()) return std::nullopt;
   return std::nullopt;
 }
@@ -231,6 +236,7 @@ std::optional<ForkedWorker> ForkServer::serve_requests() {
         Request request = std::move(requests_.front());
         requests_.pop_front();
         if (auto worker = spawn(request.process, std::move(request.fds))) return worker;
+        load_rest();
         break;
       }
       case Way::kLoader: {
@@ -273,8 +279,7 @@ std::optional<ForkedWorker> ForkServer::start_loader() {
   if (callbacks_.before_fork) callbacks_.before_fork();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (::getppid() != parent) ::_exit(1);  // it died before the request was known to the kernel
+    if (!os::end_with(parent, SIGKILL)) ::_exit(1);
     ends->first.reset();
     return be_loader(std::move(ends->second));
   }
@@ -291,12 +296,13 @@ std::optional<ForkedWorker> ForkServer::start_loader() {
   return std::nullopt;
 }
 
-// Never returns without a worker.
+// Returns in the workers that the loader forks, and nowhere else.
 std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
-  char name[16] = {};  // as long as Linux has them
+  char name[16] = {};  // of the longest name that Linux has for a process
   ::prctl(PR_GET_NAME, name, 0, 0, 0);
   ::prctl(PR_SET_NAME, "fray-loader", 0, 0, 0);
-  // The parent's: their other ends have to see when the parent lets go of them.
+  // These belong to the parent: the other ends of its sockets would not see that the parent has closed them while this
+  // process has copies.
   node_.close();
   signals_.reset();
   epoll_.reset();
@@ -309,7 +315,7 @@ std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
   std::optional<ForkedWorker> worker = server->serve();
   if (!worker) ::_exit(0);
   ::prctl(PR_SET_NAME, name, 0, 0, 0);
-  // Not destroyed, as in run_fork_server().
+  // Not destroyed, for the reason that run_fork_server() gives.
   [[maybe_unused]] static const ForkServer* volatile abandoned = nullptr;
   abandoned = server.release();
   return worker;
@@ -317,9 +323,8 @@ std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
 
 void ForkServer::hand_on(Request request) {
   loader_->workers[request.process] = 0;
-  std::string frame = wire::frame(wire::ControlType::kSpawn, request.process);
-  frame[offsetof(wire::FrameHeader, fds)] = static_cast<char>(request.fds.size());
-  loader_->socket.queue(frame, std::move(request.fds));
+  const auto count = static_cast<std::uint8_t>(request.fds.size());
+  loader_->socket.queue(wire::frame(wire::ControlType::kSpawn, request.process, count), std::move(request.fds));
 }
 
 void ForkServer::hear_loader() {
@@ -361,7 +366,7 @@ void ForkServer::relay(wire::Incoming& frame) {
   }
 }
 
-// Its workers die with it (PR_SET_PDEATHSIG), and it cannot say so any more.
+// The workers of the loader die with it (PR_SET_PDEATHSIG), and the loader cannot report that any more.
 void ForkServer::give_up_loader() {
   if (loader_->pid != 0) ::kill(loader_->pid, SIGKILL);
   watch(EPOLL_CTL_DEL, loader_->socket.fd(), 0, nullptr);
@@ -409,13 +414,21 @@ std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os:
   return std::nullopt;
 }
 
+// The first worker can run its first call meanwhile, so the node is told of that worker first.
+void ForkServer::load_rest() {
+  if (std::exchange(has_rest_, true) || !callbacks_.load_rest) return;
+  (void)node_.flush().is_ok();  // a broken socket ends the loop
+  callbacks_.load_rest();
+}
+
 ForkedWorker ForkServer::become_worker(ProcessId process, std::vector<os::Fd>& fds) {
   ::setpgid(0, 0);
   int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null >= 0) ::dup2(null, 0);
   ::dup2(fds[1].get(), 1);
   ::dup2(fds[2].get(), 2);
-  // The fork server's own objects are not destroyed in the child (see run_fork_server), so numbers may be taken over.
+  // The fork server's own objects are not destroyed in the child (see run_fork_server()), so the child may give the
+  // numbers of their descriptors to others.
   int control = ::fcntl(fds[0].get(), F_DUPFD_CLOEXEC, kPageFd + 1);
   int page = ::fcntl(fds[3].get(), F_DUPFD_CLOEXEC, kPageFd + 1);
   for (os::Fd& fd : fds) fd.release();
@@ -437,13 +450,14 @@ void ForkServer::drain_signals() {
 
 void ForkServer::guard(ProcessId process, GuardedFork forked) {
   const Entry entry = guarded_.insert(guarded_.end(), {process, std::move(forked)});
-  // A number may be given again before the entry of whoever had it is gone.
+  // The kernel may give a pid to a new process before the entry of the former process is gone.
   by_pid_.insert_or_assign(entry->fork.guardian(), entry);
   by_pid_.insert_or_assign(entry->fork.worker(), entry);
-  watch(EPOLL_CTL_ADD, entry->fork.link(), EPOLLIN, &*entry);  // else its end is told with that of its guardian
+  watch(EPOLL_CTL_ADD, entry->fork.link(), EPOLLIN, &*entry);  // else guardian_ended() reports it
 }
 
-// The link is let go of before it may be closed: a child that was just forked may have it too, and it would stay watched.
+// The epoll lets go of the link before worker_end() may close it: a child that was just forked may have a copy of the
+// link, with which the link would stay watched.
 void ForkServer::hear(Guarded& guarded) {
   if (guarded.fork.link() < 0) return;
   watch(EPOLL_CTL_DEL, guarded.fork.link(), 0, nullptr);
@@ -460,18 +474,19 @@ void ForkServer::report(Guarded& guarded, const os::Ended& ended) {
   node_.queue(wire::frame(wire::ControlType::kExited, guarded.process, facts));
 }
 
-// A guardian that ends by itself has left nobody. What is to be killed here is of those that were killed.
+// A guardian that ends by itself has left no process behind. The processes to be killed here are those of guardians that
+// were killed.
 void ForkServer::reap() {
   bool left = false;
   while (auto ended = os::reap_one()) {
     auto found = by_pid_.find(ended->pid);
     if (found == by_pid_.end()) {
-      if (loader_ && loader_->pid == ended->pid) loader_->pid = 0;  // the number may be another's from now on
+      if (loader_ && loader_->pid == ended->pid) loader_->pid = 0;  // another process may get the pid from now on
       left = true;
       continue;
     }
     const Entry entry = found->second;
-    if (ended->pid == entry->fork.worker()) report(*entry, *ended);  // its guardian has died before it
+    if (ended->pid == entry->fork.worker()) report(*entry, *ended);  // the guardian has died before its worker
     if (ended->pid == entry->fork.guardian()) guardian_ended(*entry);
     left = left || ended->pid == entry->fork.worker() || ended->wait_status != 0;
     if (entry->reported && entry->guardian_ended) forget(entry);
@@ -480,7 +495,8 @@ void ForkServer::reap() {
   if (left) kill_orphans();
 }
 
-// One that was killed could not say anything: its worker has died as well, and is reaped here if it was not there.
+// A guardian that was killed could report nothing. Its worker has died with it: either the guardian has reaped the worker,
+// or the worker is a child of this process now, which reaps it.
 void ForkServer::guardian_ended(Guarded& guarded) {
   guarded.guardian_ended = true;
   hear(guarded);
@@ -514,8 +530,8 @@ ForkedWorker run_fork_server(int node_fd, const ForkCallbacks& callbacks) {
   }
   std::optional<ForkedWorker> worker = server->serve();
   if (!worker) ::_exit(0);
-  // In a child the server's descriptors are closed already and their numbers are in use for others. It stays reachable,
-  // for a checker of leaks; a compiler leaves out a plain pointer that nobody reads.
+  // In a child the server's descriptors are closed already and their numbers are in use for others, so the server is not
+  // destroyed. It stays reachable, for a checker of leaks; a compiler leaves out a plain pointer that nobody reads.
   [[maybe_unused]] static const ForkServer* volatile abandoned = nullptr;
   abandoned = server.release();
   return *worker;

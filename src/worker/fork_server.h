@@ -6,15 +6,16 @@
 // guardian (guardian.h), which ends the processes that the worker leaves behind. The fork server is a subreaper as
 // well: it inherits what a guardian leaves that was killed, and kills it.
 //
-// What workers import can be loaded before they are forked. A fork server that did so itself would be lost where an import
-// starts threads, changes the process or never ends; so a *loader* does, a fork of the fork server, which is a fork server
-// in its turn once all is loaded: requests are handed on to it, and its answers to the node.
+// What workers import can be loaded before they are forked. A fork server that did so itself would be lost where an
+// import starts threads, changes the process or never ends. So a *loader* does, a fork of the fork server. Once all is
+// loaded the loader is a fork server itself: requests are handed on to the loader, and its answers to the node.
 //
 //   node ── fork server ── loader ── guardian ── worker         a request waits while the loader loads, if its worker
 //                    └── guardian ── worker (nothing loaded)    would load the same
 //
 // Threading:  the process must have one thread. Blocks SIGCHLD while it runs; children get the mask that was before.
-// Ownership:  takes the node's socket; a forked child owns what ForkedWorker names and has no other descriptor but 0 to 2.
+// Ownership:  takes the node's socket; a forked child owns what ForkedWorker names, and has no other descriptors but 0, 1
+//             and 2.
 // Failure:    at EOF from the node, or a broken frame, every process below is killed and reaped, and this one exits. A
 //             fork that fails is told to the node. Set-up that fails is told on standard error, and the process exits.
 //             A loader that dies, that finds that what it has loaded cannot be forked, or that takes too long is given up:
@@ -34,19 +35,21 @@ struct ForkedWorker {
   int page_fd = -1;     // a WorkerPage
 };
 
-// What those who wait for workers are known to need.
+// Whether the clients that wait for workers are known to need something that can be loaded.
 enum class Needs : std::uint8_t { kUnknown, kNothing, kLoaded };
 
-// Each may be empty. The first three are called around each fork().
+// Each callback may be empty. The first three are called around each fork().
 struct ForkCallbacks {
   std::function<void()> before_fork;
   std::function<void()> after_fork_parent;
   std::function<void()> after_fork_child;
-  // At most once: loads what event loops need, so that further workers share it.
+  // Called once, after the first worker was forked: loads what further workers share and the first one needs only later.
+  std::function<void()> load_rest;
+  // Called at most once: loads what event loops need, so that further workers share it.
   std::function<void()> load_loop;
-  // Asked before each fork, and again and again while it is unknown.
+  // Asked before each fork, and again every few milliseconds while the answer is kUnknown.
   std::function<Needs()> needs;
-  // In the loader: loads it. False: what is loaded cannot be forked, or nothing is.
+  // Called in the loader: loads what is needed. False: nothing was loaded, or what was loaded cannot be forked.
   std::function<bool()> load;
 };
 

@@ -1,7 +1,7 @@
 // A fork server for tests of the node, started as the node starts Python's: PROGRAM -c BOOTSTRAP SOCKET_FD PATH_FD.
 //
 // Its workers obey single bytes on the direct socket: e echo, k die by SIGKILL, x exit with code 7, l print lines,
-// c fork a child, o leave an orphan behind, s print without ever ending a line. PROGRAM fail: exits at once with a word.
+// c fork a child, o leave an orphan behind, s print without ever ending a line. PROGRAM fail: exits at once, with a line of output.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

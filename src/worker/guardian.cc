@@ -45,12 +45,6 @@ Heard hear(int link, GuardianWord* word, int flags) {
   return got == static_cast<ssize_t>(sizeof(*word)) ? Heard::kWord : Heard::kEnd;
 }
 
-// Ends this process when its parent ends.
-void end_with(pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::getppid() != parent) ::_exit(1);  // the parent died before the request reached the kernel
-}
-
 GuardianWord wait_for_worker(pid_t worker) {
   while (true) {
     GuardianWord word;
@@ -70,7 +64,7 @@ bool has_children() {
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-// Programs that can end well get the chance to: a node of Fray's removes its folder.
+// Programs get the time to end in order: a Fray node, for example, removes its folder.
 void end_what_is_left() {
   const auto deadline = std::chrono::steady_clock::now() + kEndLimit;
   for (bool asked = false; std::chrono::steady_clock::now() < deadline; asked = true) {
@@ -135,7 +129,7 @@ GuardedFork GuardedFork::make() {
 }
 
 GuardedFork GuardedFork::go_on_as_guardian(pid_t parent, os::Fd link) {
-  end_with(parent);
+  if (!os::end_with(parent, SIGKILL)) ::_exit(1);
   GuardianWord failure;
   const pid_t guardian = ::getpid();
   const pid_t worker = os::become_subreaper().is_ok() ? ::fork() : -1;
@@ -145,7 +139,7 @@ GuardedFork GuardedFork::go_on_as_guardian(pid_t parent, os::Fd link) {
     ::_exit(1);
   }
   if (worker > 0) guard(worker, std::move(link));
-  end_with(guardian);
+  if (!os::end_with(guardian, SIGKILL)) ::_exit(1);
   GuardedFork made;
   made.worker_ = 0;
   return made;

@@ -30,7 +30,7 @@ class IdleWatch {
   void look_again(std::uint64_t now_ns, std::uint64_t cpu_ns);
   // Whether the process is idle. `cpu_ns`: what it has used since it began.
   bool look(std::uint64_t now_ns, std::uint64_t cpu_ns);
-  // Whether a look soon could say something else than the last one did.
+  // Whether another look soon could give another answer than the last one.
   bool is_undecided() const { return undecided_; }
 
  private:

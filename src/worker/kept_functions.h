@@ -44,7 +44,7 @@ class KeptFunctions {
     return make_room();
   }
 
-  // Whoever leases this worker next gives what it needs again.
+  // The client of the next lease gives the functions that it needs again.
   void lease_ended() {
     for (Kept& kept : given_) kept.given = false;
     spare_.splice(spare_.end(), given_);

@@ -1,5 +1,5 @@
-// SlowWatch: lets the backup thread sleep on a descriptor while what runs is slow, and only then. The thread that runs the
-// tasks reads the same descriptor between them; it would wake the backup thread with each task if that went on watching.
+// SlowWatch: lets the backup thread sleep on a descriptor while a slow task runs, and only then. The thread that runs the
+// tasks reads the same descriptor between them, so each task would wake a backup thread that always watched it.
 //
 //   SlowWatch watch;
 //   watch.arm(socket.fd(), EPOLLIN);      // the backup thread sleeps on watch.fd()
@@ -7,7 +7,7 @@
 //
 // Threading:  guarded by the lock of the loop that it belongs to; fd() is constant.
 // Ownership:  owns an epoll; borrows what it watches.
-// Failure:    what cannot be watched is not: it is read when the task has ended.
+// Failure:    a descriptor that cannot be watched is read when the task has ended.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class SlowWatch {
   }
   void disarm() {
     if (watched_ < 0) return;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched_,
-                nullptr);  // not with an empty mask, which still tells of the end
+    // An entry with an empty mask would still report that the other end was closed.
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched_, nullptr);
     watched_ = -1;
   }
 

@@ -1,5 +1,6 @@
 #include "worker/task_loop.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 
 #include "base/amount_text.h"
@@ -200,9 +200,9 @@ bool TaskLoop::next_frame(Frame* frame) {
       spin_until = now + kSpinNs;
       restore_signal_mask();  // no client waits for the time this takes
     }
-    if (now < spin_until) {
+    if (now < spin_until && !crowd_.wants_cpu(now)) {
       lock.unlock();
-      ::sched_yield();
+      crowd_.yield(now);
       lock.lock();
       continue;
     }
@@ -254,8 +254,7 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
         inbox_.erase(it);
         wire::ResultHead head;
         head.status = wire::TaskStatus::kCancelled;
-        wire::append_frame(socket_.output(), wire::DirectType::kResult, incoming.header.id,
-                           std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
+        wire::append_result(socket_.output(), incoming.header.id, head);
         flush();
         return;
       }
@@ -266,9 +265,7 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
     case wire::DirectType::kTaken: {
       if (incoming.header.id != running_) return;
       wire::ByteReader in(incoming.body);
-      auto bytes = in.get<std::uint64_t>();
-      if (bytes == ~std::uint64_t{0}) no_item_limit_ = true;
-      untaken_bytes_ -= std::min(untaken_bytes_, bytes);
+      untaken_.taken(in.get<std::uint64_t>());
       items_taken_.notify_all();
       return;
     }
@@ -352,8 +349,7 @@ void TaskLoop::begin(const TaskView& task, std::uint64_t now) {
   timeout_seconds_ = task.head.timeout_seconds;
   interrupt_ = Interrupt::kNone;
   cancels_started_ = false;
-  untaken_bytes_ = 0;
-  no_item_limit_ = false;
+  untaken_ = {};
   held_ns_ = held_since_ns_ = 0;
   was_held_ = false;
 }
@@ -370,11 +366,7 @@ void TaskLoop::answer(std::uint64_t task, std::uint64_t started, std::uint64_t d
   head.status = outcome.status;
   head.retiring = outcome.retire ? 1 : 0;
   head.values = outcome.values;
-  std::string& out = socket_.output();
-  const std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, task);
-  wire::ByteWriter(out).put(head);
-  out += outcome.bytes;
-  wire::finish_frame(out, begin);
+  wire::append_result(socket_.output(), task, head, outcome.bytes);
 }
 
 TaskLoop::Interrupt TaskLoop::interrupted() {
@@ -400,21 +392,14 @@ void TaskLoop::hold_timeout(bool held) {
   client_.guard();  // the backup thread watches the timeout again
 }
 
-bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
-                         std::uint64_t budget_bytes) {
+bool TaskLoop::send_item(const TaskView& task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes) {
   client_.flush_link();  // records of objects in the item must arrive first
   MutexLock lock(mutex_);
-  std::string& out = socket_.output();
-  std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, task);
-  wire::ByteWriter writer(out);
-  writer.put(index);
-  writer.put_raw(value);
-  wire::finish_frame(out, begin);
+  wire::append_item(socket_.output(), task.number, index, value);
   flush();
-  untaken_bytes_ += value_bytes;
-  if (budget_bytes == 0) return interrupt_ == Interrupt::kNone;
+  untaken_.sent(value_bytes);
   auto may_go_on = [&]() FRAY_REQUIRES(mutex_) {
-    return no_item_limit_ || untaken_bytes_ < budget_bytes || interrupt_ != Interrupt::kNone || stop_;
+    return untaken_.leaves_room(task.head) || interrupt_ != Interrupt::kNone || stop_;
   };
   if (!may_go_on()) {
     lock.unlock();
@@ -508,8 +493,7 @@ bool TaskLoop::must_end(std::uint64_t now) {
   head.duration_ns = now - started_ns_;
   head.status = wire::TaskStatus::kTimedOut;
   head.retiring = 1;
-  wire::append_frame(socket_.output(), wire::DirectType::kResult, running_,
-                     std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
+  wire::append_result(socket_.output(), running_, head);
   return_unstarted(wire::ReturnReason::kRetiring);
   return true;
 }

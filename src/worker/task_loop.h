@@ -4,13 +4,14 @@
 //   loop.run();                         // until the node ends this worker, or makes an actor of it
 //
 // Threading:  run() belongs to the task thread. The client's backup thread calls look() a millisecond after a task has
-//             begun: when it still runs, finished results are sent, and from then on that thread sleeps on the socket, for
-//             cancels and recalls, and until the task's timeout. `mutex_` guards the socket, the inbox and the state of the running task. Lock order:
-//             the client's mutex is taken before `mutex_`, so the client is never called with `mutex_` held.
+//             begun. If the task still runs, that thread sends finished results, and from then on sleeps on the socket
+//             for cancels and recalls, until the task's timeout. `mutex_` guards the socket, the inbox and the state of
+//             the running task. Lock order: the client's mutex is taken before `mutex_`, so the client is never called
+//             with `mutex_` held.
 // Ownership:  owns the direct socket; the client, the executor and the page must outlive it.
-// Failure:    when the client that leased this worker is gone, unstarted tasks are dropped and the next lease is waited
-//             for (a running task's worker is killed by the node). When the node is gone the process exits, and so it
-//             does when a task has closed its descriptors.
+// Failure:    when the client that leased this worker is gone, tasks that have not started are dropped and the loop waits
+//             for the next lease; if a task is running, the node kills this worker. When the node is gone the process
+//             exits, as it does when a task has closed the descriptors of the loop.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 
 #include "base/mutex.h"
 #include "client/client.h"
+#include "os/process/crowded_cpu.h"
 #include "wire/actor.h"
 #include "wire/direct.h"
 #include "wire/frame.h"
@@ -31,10 +33,11 @@
 #include "worker/kept_functions.h"
 #include "worker/slow_watch.h"
 #include "worker/task_meter.h"
+#include "worker/untaken_items.h"
 
 namespace fray::worker {
 
-// A task as the executor sees it. Views look into the frame, which lives as long as the run.
+// A task as the executor sees it. The views point into the frame, which lives until the task has ended.
 struct TaskView {
   std::uint64_t number = 0;
   ProcessId client = 0;
@@ -43,7 +46,7 @@ struct TaskView {
   std::string_view trace;  // the caller's trace context, a W3C traceparent; empty: there is none
   std::string_view arguments;
 
-  // Takes the body of its frame.
+  // Reads the body of the task's frame.
   void read(wire::ByteReader& in) {
     head = in.get<wire::TaskHead>();
     name = in.get_raw(head.name_bytes);
@@ -52,12 +55,12 @@ struct TaskView {
   }
 };
 
-// What came of it. `bytes` holds encoded values, one after the other.
+// How a task has ended. `bytes` holds encoded values, one after the other.
 struct Outcome {
   wire::TaskStatus status = wire::TaskStatus::kOk;
   std::uint16_t values = 0;
   std::string bytes;
-  bool retire = false;
+  bool retire = false;         // this worker is to run no further task
   std::uint64_t bytes_in = 0;  // of all arguments, with those in shared memory
   std::uint64_t bytes_out = 0;
 
@@ -65,7 +68,7 @@ struct Outcome {
   void keep_within(std::uint64_t most_bytes);
 };
 
-// Why `what`, "the results are", cannot travel.
+// The error that `what`, such as "the results are", is too large for a message.
 Status too_large(std::string_view what, std::uint64_t bytes, std::uint64_t most_bytes);
 
 // The end of a worker whose task has closed descriptors that it had not opened: nobody could reach it any more.
@@ -79,9 +82,9 @@ struct Executor {
   // The devices that this process is bound to. Called on the task thread before the first task, or before the process
   // becomes an actor.
   virtual void bind(const wire::BindDevices& binding) = 0;
-  // The callable of this id. Called on the task thread before the first task that needs it.
+  // Loads the callable of this id. Called on the task thread before the first task that needs it.
   virtual void define(std::uint64_t function, std::string_view payload) = 0;
-  // No task calls it before it is defined again. Called on the task thread.
+  // Drops the callable: no task calls it before it is defined again. Called on the task thread.
   virtual void forget(std::uint64_t function) = 0;
   virtual void run(const TaskView& task, Outcome* outcome) = 0;
   // Interrupts what run() is doing, from the backup thread. It may come too late; see TaskLoop::interrupted().
@@ -91,7 +94,7 @@ struct Executor {
   virtual void after_sleep() = 0;
 };
 
-// Where the node looks for what this worker is doing.
+// The memory in which the node sees what this worker is doing (model/worker_page.h).
 struct Page {
   virtual ~Page() = default;
   virtual void leased() = 0;  // to another client, which numbers its tasks anew
@@ -118,13 +121,13 @@ class TaskLoop : public client::WorkerDuty {
   friend constexpr Interrupt last_of(Interrupt) { return Interrupt::kTimedOut; }
   Interrupt interrupted();
 
-  // While a person looks at the running task its time does not count against its timeout. From the task thread.
+  // While a person debugs the running task, its time does not count against its timeout. Called on the task thread.
   void hold_timeout(bool held);
   bool was_held() const { return was_held_; }  // during the running task
 
-  // Sends one item of the running generator task; waits while too many bytes are not taken. False: stop producing.
-  bool send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
-                 std::uint64_t budget_bytes);
+  // Sends one item of the running generator task, and waits while the client has too many items to take. False: the
+  // task is to stop.
+  bool send_item(const TaskView& task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes);
 
   // WorkerDuty.
   void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) override;
@@ -164,7 +167,7 @@ class TaskLoop : public client::WorkerDuty {
   void look_at_slow() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
   client::DutyPlan::TimePoint timeout_due() const FRAY_REQUIRES(mutex_);
-  void cancel_started() FRAY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
+  void cancel_started() FRAY_REQUIRES(mutex_);  // releases the mutex meanwhile
   void restore_signal_mask() const;
   void watch_side_waits(client::DutyPlan* plan);
   void look_for_rest();
@@ -175,17 +178,18 @@ class TaskLoop : public client::WorkerDuty {
   client::Client& client_;
   Executor& executor_;
   Page& page_;
-  TaskMeter meter_;  // of the task thread, as are the next two
+  TaskMeter meter_;  // used by the task thread alone, as are the next three
   KeptFunctions functions_;
+  os::CrowdedCpu crowd_;
   sigset_t signal_mask_{};  // that tasks begin with
 
-  // Why the task does not need its CPU: its own thread waits; or other threads and event loops do, and the process is
-  // idle meanwhile. Held while the node is told, so that it hears of the changes in their order; comes before the
-  // client's mutex.
+  // Guards why the task does not need its CPU: its own thread waits; or other threads and event loops wait, and the
+  // process is idle meanwhile. It is held while the node is told, so that the node is told of the changes in their order,
+  // and is taken before the client's mutex.
   Mutex turns_;
   bool waits_ FRAY_GUARDED_BY(turns_) = false;
   std::atomic<bool> idle_{false};  // written with turns_
-  IdleWatch idle_watch_;           // of the backup thread, and what it saw last:
+  IdleWatch idle_watch_;           // used by the backup thread alone, as are the next two
   bool watches_ = false;
   std::uint64_t seen_ends_ = 0;
 
@@ -212,16 +216,15 @@ class TaskLoop : public client::WorkerDuty {
   double timeout_seconds_ FRAY_GUARDED_BY(mutex_) = 0;
   std::uint64_t held_since_ns_ FRAY_GUARDED_BY(mutex_) = 0;  // 0: the timeout is not held
   std::uint64_t held_ns_ FRAY_GUARDED_BY(mutex_) = 0;        // of the running task so far
-  bool was_held_ = false;                                    // of the task thread
+  bool was_held_ = false;                                    // used by the task thread alone
   Interrupt interrupt_ FRAY_GUARDED_BY(mutex_) = Interrupt::kNone;
   std::uint64_t interrupted_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
-  std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks so far
+  std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks that have begun so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
-  SlowWatch slow_watch_;                                     // changed with mutex_
+  SlowWatch slow_watch_;                                     // changed with mutex_ held
   std::uint64_t first_started_ FRAY_GUARDED_BY(mutex_) = 0;  // number of the first task that the running one starts
-  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;     // those that it has started are to be cancelled
-  std::uint64_t untaken_bytes_ FRAY_GUARDED_BY(mutex_) = 0;  // items of the running generator
-  bool no_item_limit_ FRAY_GUARDED_BY(mutex_) = false;
+  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;     // the tasks that it has started are to be cancelled
+  UntakenItems untaken_ FRAY_GUARDED_BY(mutex_);             // of the running generator
   Condition items_taken_;
   std::atomic<bool> stop_{false};
 };

@@ -38,9 +38,10 @@ class TestCall {
     options_.max_retries = count;
     return *this;
   }
-  TestCall& generator(std::uint64_t budget_bytes) {
+  TestCall& generator(std::uint32_t budget_bytes, std::uint32_t most_items = 0) {
     options_.generator = true;
     budget_bytes_ = budget_bytes;
+    most_items_ = most_items;
     return *this;
   }
   TestCall& timeout(double seconds) {
@@ -75,6 +76,7 @@ class TestCall {
     head.name_bytes = static_cast<std::uint8_t>(task_->function->name.size());
     head.generator = options_.generator ? 1 : 0;
     head.item_budget_bytes = budget_bytes_;
+    head.most_items = most_items_;
     wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);
     wire::ByteWriter out(task_->frame);
     out.put(head);
@@ -84,7 +86,8 @@ class TestCall {
   std::unique_ptr<client::Task> task_ = std::make_unique<client::Task>();
   client::TaskOptions options_;
   double timeout_seconds_ = 0;
-  std::uint64_t budget_bytes_ = 0;
+  std::uint32_t budget_bytes_ = 0;
+  std::uint32_t most_items_ = 0;
 };
 
 }  // namespace fray::worker

@@ -121,7 +121,7 @@ class TestExecutor : public worker::Executor {
       std::string bytes;
       wire::ByteWriter out(bytes);
       wire::encode(out, item);
-      if (!loop_->send_item(task.number, i, bytes, item.bytes.size() + 1, task.head.item_budget_bytes)) return;
+      if (!loop_->send_item(task, i, bytes, item.bytes.size() + 1)) return;
     }
   }
 
