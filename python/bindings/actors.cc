@@ -90,7 +90,16 @@ Answer<ActorFound> create_actor(PythonClient* client, PythonFunction* cls, Pytho
 Answer<ActorFound> find_actor(PythonClient* client, std::string name_space, std::string name) {
   if (!check_open(client)) return Raised();
   GilHooks hooks(client);
-  return found_actor(client, client->client->actors().find_actor(name_space, name, hooks), StatusCode::kNotFound);
+  const wire::FindActor wanted{.name_space = std::move(name_space), .name = std::move(name), .actor = {}};
+  return found_actor(client, client->client->actors().find_actor(wanted, hooks), StatusCode::kNotFound);
+}
+
+Answer<ActorFound> find_actor_by_id(PythonClient* client, std::uint32_t epoch, ProcessId owner,
+                                    std::uint64_t sequence) {
+  if (!check_open(client)) return Raised();
+  GilHooks hooks(client);
+  const wire::FindActor wanted{.name_space = {}, .name = {}, .actor = {epoch, owner, sequence}};
+  return found_actor(client, client->client->actors().find_actor(wanted, hooks), StatusCode::kNotFound);
 }
 
 Answer<std::vector<std::pair<std::string, std::string>>> list_actors(PythonClient* client) {

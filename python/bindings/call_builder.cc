@@ -63,6 +63,7 @@ void CallBuilder::begin(const PythonPlan& plan, std::string_view name, Py_ssize_
   head.trace_bytes = static_cast<std::uint8_t>(span_.context().size());
   head.generator = plan.options->generator ? 1 : 0;
   head.item_budget_bytes = plan.item_budget_bytes;
+  head.most_items = plan.most_items;
   std::string& out = task_->frame;
   out.reserve(client::kUsualFrameBytes);
   wire::begin_frame(out, wire::DirectType::kTask, 0);

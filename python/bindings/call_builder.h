@@ -27,7 +27,8 @@ struct PythonPlan {
   PyObject_HEAD client::TaskOptions* options;
   PyObject* shape;  // as Python gave it: the number of its worker key is forgotten when no plan holds it any more
   double timeout_seconds;
-  std::uint64_t item_budget_bytes;
+  std::uint32_t item_budget_bytes;
+  std::uint32_t most_items;
 
   static constexpr char kTypeName[] = "fray._native.Plan";
   static bool is(PyObject* object);

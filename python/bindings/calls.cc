@@ -176,7 +176,7 @@ PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::s
 }
 
 PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,
-                      std::uint64_t item_budget) {
+                      std::uint32_t item_budget, std::uint32_t most_items) {
   if (returns < 1 || returns > std::numeric_limits<std::uint16_t>::max()) {
     PyErr_Format(PyExc_ValueError, "a task has 1 to 65535 results, not %d", returns);
     return nullptr;
@@ -192,6 +192,7 @@ PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, 
   self->shape = Py_NewRef(shape);
   self->timeout_seconds = timeout;
   self->item_budget_bytes = item_budget;
+  self->most_items = most_items;
   return self;
 }
 

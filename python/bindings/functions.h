@@ -51,7 +51,10 @@ bool client_is_open(PythonClient* self);
 
 Owned empty(PythonClient* client, std::uint64_t bytes);
 Owned extend_refs(Class methods);
+Answer<Nothing> share(PythonRef* ref);
+Owned find_object(PythonClient* client, std::uint32_t epoch, ProcessId owner, std::uint64_t sequence);
 bool is_pickling();
+bool pickle_refers_to_main(BytesView pickle);
 using PickleWatcherOrNone = Borrowed<"collections.abc.Callable[[bytes], bool]", PyCallable_Check, true>;
 void watch_pickles(PickleWatcherOrNone watcher);
 std::optional<PythonClient*> receiving_client();
@@ -60,7 +63,7 @@ std::optional<PythonClient*> receiving_client();
 
 PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::string name, int max_calls);
 PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,
-                      std::uint64_t item_budget);
+                      std::uint32_t item_budget, std::uint32_t most_items);
 Answer<Nothing> set_aside(PythonClient* client, std::string name, Dict resources, Dict offered, std::string about,
                           bool detached);
 Answer<Nothing> put_back(PythonClient* client, std::string name);
@@ -106,7 +109,8 @@ worker::TaskLoop::Interrupt interrupt_reason();
 void hold_timeout(bool held);
 // In each forked child: process, control_fd, page_fd. Exits with the node.
 using NumberOrNone = Borrowed<"collections.abc.Callable[[], int]", PyCallable_Check, true>;
-std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop, NumberOrNone needs, NumberOrNone load);
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop, NumberOrNone needs,
+                                                    NumberOrNone load);
 
 // ---- actors.cc
 
@@ -117,6 +121,7 @@ Answer<ActorFound> create_actor(PythonClient* client, PythonFunction* cls, Pytho
                                 std::optional<std::string> name, bool get_if_exists, bool detached, int max_restarts,
                                 bool event_loop, BytesView description, BytesView settings);
 Answer<ActorFound> find_actor(PythonClient* client, std::string name_space, std::string name);
+Answer<ActorFound> find_actor_by_id(PythonClient* client, std::uint32_t epoch, ProcessId owner, std::uint64_t sequence);
 Answer<std::vector<std::pair<std::string, std::string>>> list_actors(PythonClient* client);
 Answer<Nothing> kill_actor(PythonRef* actor, bool no_restart);
 

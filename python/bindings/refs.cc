@@ -62,13 +62,27 @@ PyObject* ref_compare(PyObject* left, PyObject* right, int operation) {
   return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
+// Whether the ref can be iterated; false with a Python exception set.
+bool check_iterable(PythonRef* ref) {
+  if (!check_open(ref->owner)) return false;
+  if (ref->object->stream) return true;
+  PyErr_SetString(PyExc_TypeError,
+                  "only the ref of a generator task can be iterated, in the process that has called it");
+  return false;
+}
+
+// The ref of an item. Without an item the generator has ended: null with its failure, if it has one.
+PyObject* taken_item(PythonRef* ref, client::Object* item) {
+  if (item != nullptr) return new_ref(ref->owner, item);
+  if (ref->object->failed()) {
+    Owned ignored(decode_object(ref->owner, ref->object));
+  }
+  return nullptr;
+}
+
 PyObject* ref_next(PyObject* self) {
   PythonRef* ref = as_ref(self);
-  if (!check_open(ref->owner)) return nullptr;
-  if (!ref->object->stream) {
-    PyErr_SetString(PyExc_TypeError, "only the ref of a generator task can be iterated");
-    return nullptr;
-  }
+  if (!check_iterable(ref)) return nullptr;
   GilHooks hooks(ref->owner);
   client::Object* item = nullptr;
   switch (ref->owner->client->waits().next_item(ref->object, &item, std::nullopt, hooks)) {
@@ -83,12 +97,23 @@ PyObject* ref_next(PyObject* self) {
     default:
       break;
   }
-  if (item != nullptr) return new_ref(ref->owner, item);
-  if (ref->object->failed()) {
-    Owned ignored(decode_object(ref->owner, ref->object));
-    return nullptr;
-  }
-  return nullptr;  // the end: no exception set means StopIteration
+  return taken_item(ref, item);  // null without an exception means StopIteration
+}
+
+PyObject* ref_take(PyObject* self, PyObject*) {
+  PythonRef* ref = as_ref(self);
+  if (!check_iterable(ref)) return nullptr;
+  client::Object* item = nullptr;
+  if (!ref->owner->client->waits().take_item(ref->object, &item)) Py_RETURN_NONE;
+  PyObject* taken = taken_item(ref, item);
+  if (taken == nullptr && !PyErr_Occurred()) PyErr_SetNone(PyExc_StopIteration);
+  return taken;
+}
+
+PyObject* ref_anext(PyObject* self) {
+  static PyObject* function = nullptr;
+  if (imported(&function, "fray.backend.native.refs", "next_in_loop") == nullptr) return nullptr;
+  return PyObject_CallOneArg(function, self);
 }
 
 // Pickling inside a Fray call: the ref goes into the side table and its place in it into the pickle.
@@ -122,6 +147,15 @@ PyObject* ref_await(PyObject* self) {
 
 PyObject* ref_ready(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->is_ready()); }
 
+PyObject* ref_has_next(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->has_next()); }
+
+PyObject* ref_want_all(PyObject* self, PyObject*) {
+  PythonRef* ref = as_ref(self);
+  if (!check_open(ref->owner)) return nullptr;
+  if (ref->object->stream) ref->owner->client->waits().lift_item_limit(ref->object);
+  Py_RETURN_NONE;
+}
+
 PyObject* ref_failed(PyObject* self, PyObject*) {
   const client::Object* object = as_ref(self)->object;
   return PyBool_FromLong(object->is_ready() && object->failed());
@@ -130,8 +164,7 @@ PyObject* ref_failed(PyObject* self, PyObject*) {
 PyObject* ref_is_stream(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->stream); }
 
 PyObject* ref_id(PyObject* self, PyObject*) {
-  const ObjectId& id = as_ref(self)->object->id;
-  std::string text = fmt::format("{:08x}.{}.{}", id.epoch, id.owner, id.sequence);
+  const std::string text = text_of(as_ref(self)->object->id);
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
@@ -147,6 +180,9 @@ PyMethodDef ref_methods[] = {
     {"result", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ref_result)), METH_VARARGS | METH_KEYWORDS,
      "result(timeout: float | None = None) -> Any\n\nThe value, waiting for it."},
     {"_ready", ref_ready, METH_NOARGS, "Whether the value is there."},
+    {"_has_next", ref_has_next, METH_NOARGS, "Whether the value, or the next item of a generator task, is there."},
+    {"_take", ref_take, METH_NOARGS, "The ref of the next item of a generator task; None while it is not there."},
+    {"_want_all", ref_want_all, METH_NOARGS, "Let a generator task send all its items before one is taken."},
     {"_failed", ref_failed, METH_NOARGS, "Whether what is there is an exception."},
     {"_is_stream", ref_is_stream, METH_NOARGS, "Whether this is the ref of a generator task."},
     {"_is_call", ref_is_call, METH_NOARGS, "Whether this is the ref of an actor's call that has no answer yet."},
@@ -165,6 +201,8 @@ PyType_Slot ref_slots[] = {
     {Py_tp_iter, reinterpret_cast<void*>(ref_self)},
     {Py_tp_iternext, reinterpret_cast<void*>(ref_next)},
     {Py_am_await, reinterpret_cast<void*>(ref_await)},
+    {Py_am_aiter, reinterpret_cast<void*>(ref_self)},
+    {Py_am_anext, reinterpret_cast<void*>(ref_anext)},
     {Py_tp_methods, ref_methods},
     {Py_tp_getset, ref_properties},
     {0, nullptr},
@@ -233,6 +271,8 @@ PyType_Spec room_spec{"fray._native.Room", sizeof(PythonRoom), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, room_slots};
 
 }  // namespace
+
+std::string text_of(const ObjectId& id) { return fmt::format("{:08x}.{}.{}", id.epoch, id.owner, id.sequence); }
 
 PyObject* new_ref(PythonClient* owner, client::Object* object) {
   PythonRef* ref =
@@ -311,6 +351,19 @@ Owned extend_refs(Class methods) {
   Owned made(bases ? PyType_FromSpecWithBases(&spec, bases.get()) : nullptr);
   if (made) new_ref_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(made.get()));
   return made;
+}
+
+Answer<Nothing> share(PythonRef* ref) {
+  if (!check_open(ref->owner)) return Raised();
+  ref->owner->client->objects().share({&ref->object, 1});
+  ref->owner->client->flush_link();  // the node must know of it before anybody has its id
+  return Nothing();
+}
+
+Owned find_object(PythonClient* client, std::uint32_t epoch, ProcessId owner, std::uint64_t sequence) {
+  if (!check_open(client)) return Owned();
+  client::Object* object = client->client->objects().find({epoch, owner, sequence});
+  return Owned(object == nullptr ? Py_NewRef(Py_None) : new_ref(client, object));
 }
 
 int add_refs(PyObject* module) {

@@ -30,6 +30,9 @@ inline bool is_ref(PyObject* object) { return Py_TYPE(object) == new_ref_type ||
 inline bool PythonRef::is(PyObject* object) { return is_ref(object); }
 inline PythonRef* as_ref(PyObject* object) { return reinterpret_cast<PythonRef*>(object); }
 
+// The name of an object among all that there ever were, as Python has it.
+std::string text_of(const ObjectId& id);
+
 // Takes over one count of `object`.
 PyObject* new_ref(PythonClient* owner, client::Object* object);
 // A view of `size` bytes at `data`, which lie in `object` (one count is added) and stay mapped while `pin` lives.

@@ -70,13 +70,19 @@ void add_value_functions(nb::module_& module) {
   Functions(module)
       .def("empty", empty, "Writable memory in the store.", "client", "bytes")
       .def("extend_refs", extend_refs, "The type of new refs, which has these methods too.", "methods")
+      .def("share", share, "Other processes can find the object by its id, as long as this one holds it.", "ref")
+      .def("find_object", find_object,
+           "The ref to the object that has these numbers in its id and was shared; None: it is of another engine.",
+           "client", "epoch", "owner", "sequence")
       .def("watch_pickles", watch_pickles, "Calls the watcher with each value that is pickled, until it returns false.",
            "watcher")
       .def("is_pickling", is_pickling, "Whether this thread is pickling a value that goes to another process.")
+      .def("refers_to_main", pickle_refers_to_main,
+           "Whether a pickle refers to a class or function of the main script.", "pickle")
       .def("receiving_client", receiving_client, "The client whose value this thread is unpickling.")
       .def("make_function", make_function, "What tasks call.", "kind", "payload", "name", "max_calls")
       .def("make_plan", make_plan, "How tasks of one TaskOptions are submitted.", "shape", "max_retries", "returns",
-           "generator", "timeout", "item_budget")
+           "generator", "timeout", "item_budget", "most_items")
       .def("set_aside", set_aside, "Begins a reservation of resources, for work that asks for what it offers.",
            "client", "name", "resources", "offered", "about", "detached")
       .def("put_back", put_back, "Ends it, and what runs inside of it.", "client", "name");
@@ -114,8 +120,8 @@ void add_worker_functions(nb::module_& module) {
            "page_fd")
       .def("interrupt_reason", interrupt_reason, "What ended the running task early.")
       .def("hold_timeout", hold_timeout, "The running task's timeout stands still, or goes on.", "held")
-      .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_loop",
-           "needs", "load")
+      .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_rest",
+           "load_loop", "needs", "load")
       .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.")
       .def("starter", starter, "The number of the actor's call for which this thread submits tasks; 0: none.")
       .def("set_starter", set_starter, "This thread submits tasks for that call from now on.", "call");
@@ -129,6 +135,9 @@ void add_actor_functions(nb::module_& module) {
            "max_restarts", "event_loop", "description", "settings")
       .def("find_actor", find_actor, "The ref to the actor of this name, and its description.", "client", "namespace",
            "name")
+      .def("find_actor_by_id", find_actor_by_id,
+           "The same for the actor whose ref has these numbers in its id, wherever its handle comes from.", "client",
+           "epoch", "owner", "sequence")
       .def("list_actors", list_actors, "[(namespace, name)]", "client")
       .def("kill_actor", kill_actor, "Ends the actor's process; with `no_restart` the actor as well.", "actor",
            "no_restart");

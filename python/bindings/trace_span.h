@@ -1,14 +1,15 @@
-// TraceSpan: a span of OpenTelemetry around a call that this process sends, or around a wait of it, while somebody traces.
+// TraceSpan: a span of OpenTelemetry for a call that this process sends, or for a wait of this process.
 //
 //   TraceSpan span;
-//   span.begin_call("train", "submit");   // span.context() goes along with the call
+//   span.begin_call("train", "submit");   // span.context() is sent with the call
 //
-// Who makes spans is Python code (fray._trace_recorder), which set_tracer() names. While there is none, beginning one is a
-// look at a pointer.
+// Python code makes the spans (fray._trace_recorder), through the callables that set_tracer() is given. While traces
+// are off there are none, and beginning a span costs one look at a pointer.
 //
-// Threading:  any thread with the GIL; a span ends on the thread that it began on.
-// Ownership:  owns what ends the span, which it calls when it goes.
-// Failure:    an exception that is set when it goes is the span's; it stays set. A tracer that raises makes no span.
+// Threading:  any thread with the GIL; a span ends on the thread on which it began.
+// Ownership:  owns the callable that ends the span, and calls it in its destructor.
+// Failure:    a Python exception that is set in the destructor is recorded in the span and stays set. If the tracer
+//             raises, there is no span.
 #pragma once
 
 #include <span>
@@ -18,7 +19,7 @@
 
 namespace fray::python {
 
-// Callables, or null: (name, operation) -> (context, end) or None, and (verb, ids, count, timeout) -> end or None, where `end`
+// Callables, or null: (name, operation) -> (context, end) or None, and (verb, ids, count, timeout) -> end or None. `end`
 // takes the exception or None, and the id of the task's first result or None; ids are bytes. Guarded by the GIL.
 struct Tracer {
   PyObject* calls = nullptr;
@@ -35,7 +36,7 @@ class TraceSpan {
     if (end_) end();
   }
 
-  // `operation`: what is done with the callable of that name: "submit", "call" or "create".
+  // `operation`: the verb of the span: "submit", "call" or "create".
   void begin_call(std::string_view name, const char* operation) {
     if (tracer.calls != nullptr) [[unlikely]]
       ask_for_call(name, operation);
@@ -45,9 +46,9 @@ class TraceSpan {
     if (tracer.waits != nullptr) [[unlikely]]
       ask_for_wait(verb, objects, timeout);
   }
-  // The task's first result, once it has one.
+  // Sets the first result of the task that the call has submitted.
   void name_task(ObjectId result) { task_ = result; }
-  // A W3C traceparent; empty: there is no span.
+  // The W3C traceparent of the span; empty if there is no span.
   std::string_view context() const { return context_; }
 
  private:
@@ -55,7 +56,7 @@ class TraceSpan {
   void ask_for_wait(const char* verb, std::span<client::Object* const> objects, PyObject* timeout);
   void end();
 
-  Owned made_;  // keeps what context_ looks into
+  Owned made_;  // keeps the memory to which context_ refers
   Owned end_;
   std::string_view context_;
   ObjectId task_;

@@ -5,6 +5,7 @@
 #include <structmember.h>
 
 #include "functions.h"
+#include "main_reference.h"
 #include "portable.h"
 #include "store/buffer_layout.h"
 #include "wire/actor.h"
@@ -96,8 +97,9 @@ void show_watcher(PyObject* pickle) {
   if (!goes_on && pickle_watcher == watcher.get()) Py_CLEAR(pickle_watcher);
 }
 
-// The main script is `__main__`, or `__mp_main__` in a process that multiprocessing has spawned.
-bool mentions_main(const char* data, std::size_t size) { return ::memmem(data, size, "_main__", 7) != nullptr; }
+std::string_view bytes_in(PyObject* bytes) {
+  return {PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes))};
+}
 
 bool is_foreign_ref_error() {
   static PyObject* error = nullptr;
@@ -245,8 +247,7 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
 
 // Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. Its result is useless
 // if it refers to `__main__`, which is another script in a worker; cloudpickle then sends those classes and functions
-// by value. Such a reference is found by a search through the bytes: a text that happens to contain the word only costs
-// a second pickling.
+// by value.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
@@ -258,8 +259,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
 
   bool done = dump(slot_dumps, value, callback.get());
   if (!done && passes_through()) return false;
-  if (!done ||
-      mentions_main(PyBytes_AS_STRING(whole_.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())))) {
+  if (!done || refers_to_main(bytes_in(whole_.get()))) {
     PyErr_Clear();
     clear_nested();
     if (imported(&slot_cloud_dumps, "fray._by_value", "dumps") == nullptr) return false;
@@ -337,10 +337,10 @@ PyObject* raise_actor_died(std::string_view bytes) {
     return nullptr;
   }
   if (imported(&slot, "fray.backend.native.failures", "actor_died") == nullptr) return nullptr;
-  Owned error(PyObject_CallFunction(slot, "iisss#y#", static_cast<int>(death->executed), static_cast<int>(death->fate),
+  Owned error(PyObject_CallFunction(slot, "iisss#y#s", static_cast<int>(death->executed), static_cast<int>(death->fate),
                                     death->class_name.c_str(), death->name.c_str(), death->text.data(),
                                     static_cast<Py_ssize_t>(death->text.size()), death->error.data(),
-                                    static_cast<Py_ssize_t>(death->error.size())));
+                                    static_cast<Py_ssize_t>(death->error.size()), text_of(death->actor).c_str()));
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   return nullptr;
 }
@@ -590,6 +590,8 @@ void watch_pickles(PickleWatcherOrNone watcher) {
 }
 
 bool is_pickling() { return pickling != nullptr; }
+
+bool pickle_refers_to_main(BytesView pickle) { return refers_to_main(pickle.bytes); }
 
 std::optional<PythonClient*> receiving_client() {
   if (unpickling == nullptr) return {};

@@ -176,7 +176,7 @@ class PythonExecutor : public worker::Executor {
 
   PyObject* stream(PyObject* callable, const worker::TaskView& task) {
     return runner_.stream(callable, task, [&](std::uint32_t index, std::string_view bytes, std::uint64_t size) {
-      if (loop_->send_item(task.number, index, bytes, size, task.head.item_budget_bytes)) return true;
+      if (loop_->send_item(task, index, bytes, size)) return true;
       // The interrupt is taken here, so that it is not raised while the generator's `finally` runs.
       if (PyErr_CheckSignals() != 0) PyErr_Clear();
       return false;
@@ -224,6 +224,11 @@ class PythonExecutor : public worker::Executor {
 
 worker::TaskLoop* running_loop = nullptr;
 
+void call_back(PyObject* function) {
+  Owned nothing(PyObject_CallNoArgs(function));
+  if (!nothing) PyErr_WriteUnraisable(function);
+}
+
 // The number that a Python function of the fork server returns; `otherwise` where it raises.
 long answer_of(PyObject* function, long otherwise) {
   Owned answer(PyObject_CallNoArgs(function));
@@ -263,15 +268,14 @@ void hold_timeout(bool held) {
   if (running_loop != nullptr) running_loop->hold_timeout(held);
 }
 
-std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop, NumberOrNone needs, NumberOrNone load) {
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop, NumberOrNone needs,
+                                                    NumberOrNone load) {
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
   callbacks.after_fork_child = [] { PyOS_AfterFork_Child(); };
-  callbacks.load_loop = [load_loop] {
-    Owned nothing(PyObject_CallNoArgs(load_loop));
-    if (!nothing) PyErr_WriteUnraisable(load_loop);
-  };
+  callbacks.load_rest = [load_rest] { call_back(load_rest); };
+  callbacks.load_loop = [load_loop] { call_back(load_loop); };
   if (!needs.is_none()) {
     const auto nothing = static_cast<long>(worker::Needs::kNothing);
     callbacks.needs = [needs, nothing] { return static_cast<worker::Needs>(answer_of(needs, nothing)); };
