@@ -9,8 +9,8 @@ import time
 import weakref
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, cast
 
 from fray import _traces
@@ -212,8 +212,12 @@ class InProcessEngine(Engine):
         refs = [LocalRef[Any](self, cell) for cell in call.cells]
         for dependency in call.dependencies:
             dependency.cell.want_all()
-        call.actor.put(call)
-        self._start_call(call)
+        try:
+            call.actor.put(call)
+            self._start_call(call)
+        except BaseException:  # Ctrl-C: the calls behind this one must not wait for it
+            call.cancel()
+            raise
         return refs if call.options.num_returns > 1 else refs[0]
 
     def check_call(self, actor: LocalActor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -283,6 +287,31 @@ class InProcessEngine(Engine):
         """Return a ref to the next item of a generator task; what `next(ref)` calls."""
         self._check_open()
         cell = ref.cell
+        while (item := self._take_item(cell)) is None:
+            self._help(cell)
+            self.wait_until(cell.ready, None)
+        return item
+
+    async def next_in_loop(self, ref: LocalRef[Any]) -> LocalRef[Any]:
+        """Do as `next_item` does, but suspend the running coroutine until the item is there."""
+        import asyncio
+
+        self._check_open()
+        cell = ref.cell
+        if cell.stream is not None and cell.stream.pump is not None:
+            # This coroutine makes the item itself and never waits for it, so nobody else would have a turn.
+            await asyncio.sleep(0)
+            self._check_open()
+        try:
+            while (item := self._take_item(cell)) is None:
+                self._help(cell)
+                await self._until_told(cell, for_item=True)
+        except StopIteration:
+            raise StopAsyncIteration from None
+        return item
+
+    def _take_item(self, cell: Cell) -> LocalRef[Any] | None:
+        """Return a ref to the next item of a stream, None where it is not there yet; or raise what is at its end."""
         while True:
             with self.condition:
                 stream = cell.stream
@@ -294,11 +323,9 @@ class InProcessEngine(Engine):
                 if cell.done:
                     raise self._end_of_stream(cell)
                 pump = None if stream is None else stream.pump
-            if pump is not None:
-                pump()
-            else:
-                self._help(cell)
-                self.wait_until(cell.ready, None)
+            if pump is None:
+                return None
+            pump()
         item_cell = Cell(self.condition, f"an item of {cell.name}")
         item_cell.finish(item)
         return LocalRef(self, item_cell)
@@ -353,15 +380,20 @@ class InProcessEngine(Engine):
         """Surround a coroutine's wait, during which the thread of its event loop may give its place in a pool away."""
         return nullcontext()
 
-    def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:
+    async def wait_in_loop(self, ref: LocalRef[Any]) -> None:
         """Suspend the running coroutine until the cell has ended."""
-        import asyncio
-
         self._check_open()
         cell = ref.cell
         cell.want_all()
         cell.pump_all()
         self._help(cell)
+        with nullcontext() if cell.done else _traces.waiting("get", cell.name):
+            await self._until_told(cell)
+
+    async def _until_told(self, cell: Cell, for_item: bool = False) -> None:
+        """Suspend the running coroutine until the cell has ended or, with `for_item`, until its next item is there."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
 
@@ -370,12 +402,17 @@ class InProcessEngine(Engine):
                 future.set_result(None)
 
         def from_any_thread() -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(wake)
 
-        if cell.watch(from_any_thread):
-            with _traces.waiting("get", cell.name), self._awaiting():
-                yield from future
+        if not cell.watch(from_any_thread, for_item):
+            return
+        try:
+            with self._awaiting():
+                await future
+        finally:
+            if future.cancelled():
+                cell.unwatch(from_any_thread)
 
     # ---- devices
 

@@ -38,14 +38,16 @@ def applied(env: RuntimeEnv | None) -> Generator[None, None, None]:
     if env is None or not env.env:
         yield
         return
+    stack, layer = _layers(), _Layer(env.env)
     with _lock:
-        stack = _layers()
-        stack.append(_Layer(env.env))
-        stack[-1].set()
         try:
+            stack.append(layer)
+            layer.set()
             yield
         finally:
-            stack.pop().put_back()
+            layer.put_back()
+            if layer in stack:
+                stack.remove(layer)
 
 
 @contextmanager
@@ -106,9 +108,11 @@ def outside_event_loops() -> Generator[None, None, None]:
         return
     # From 3.14 on a thread has one current task, and no longer one for each of its loops.
     swap = sys.modules["asyncio.tasks"]._swap_current_task if sys.version_info >= (3, 14) else None
-    task = None if swap is None else swap(loop, None)
-    events._set_running_loop(None)
+    task = None if swap is None else sys.modules["asyncio.tasks"].current_task(loop)
     try:
+        if swap is not None:
+            swap(loop, None)
+        events._set_running_loop(None)
         yield
     finally:
         events._set_running_loop(loop)

@@ -37,9 +37,19 @@ class BackgroundThread(threading.Thread):
         super().__init__(target=target, name=name, daemon=True)
         self._launched = threading.Event()
 
-    def launch(self) -> None:
-        """Start the thread, without waiting until it runs."""
-        _thread.start_new_thread(self._start, ())
+    def launch(self, *sets: set[BackgroundThread]) -> None:
+        """Start the thread, without waiting until it runs, and add it to `sets`.
+
+        Where Ctrl-C comes in between it is in none of them, though it may run: it has to add itself as well.
+        """
+        try:
+            for threads in sets:
+                threads.add(self)
+            _thread.start_new_thread(self._start, ())
+        except BaseException:
+            for threads in sets:
+                threads.discard(self)
+            raise
 
     def _start(self) -> None:
         self.start()
@@ -54,8 +64,8 @@ class BackgroundThread(threading.Thread):
 class _Equals:
     """Calls of one depth and one priority, in the order of their arrival."""
 
-    def __init__(self, now: float) -> None:
-        self.calls: deque[tuple[int, TaskCall]] = deque()
+    def __init__(self, now: float, first: tuple[int, TaskCall]) -> None:
+        self.calls = deque([first])
         self.waits_since = now
 
 
@@ -74,20 +84,23 @@ class Line:
     def __init__(self) -> None:
         self._by_depth: dict[int, dict[int, _Equals]] = {}
         self._order = itertools.count()
-        self._length = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._by_depth)
 
     def __len__(self) -> int:
-        return self._length
+        return sum(len(equals.calls) for of_depth in self._by_depth.values() for equals in of_depth.values())
 
     def push(self, call: TaskCall, now: float) -> None:
         """Queue a call behind the calls of its depth and priority."""
-        of_depth = self._by_depth.setdefault(call.depth, {})
-        priority = call.options.priority
-        equals = of_depth.get(priority)
-        if equals is None:
-            equals = of_depth[priority] = _Equals(now)
-        equals.calls.append((next(self._order), call))
-        self._length += 1
+        numbered, priority = (next(self._order), call), call.options.priority
+        of_depth = self._by_depth.get(call.depth)
+        if of_depth is None:
+            self._by_depth[call.depth] = {priority: _Equals(now, numbered)}
+        elif priority not in of_depth:
+            of_depth[priority] = _Equals(now, numbered)
+        else:
+            of_depth[priority].calls.append(numbered)
 
     def pop(self, now: float) -> TaskCall:
         """Take the call that runs next; the line must not be empty."""
@@ -97,7 +110,6 @@ class Line:
         equals = of_depth[priority]
         call = equals.calls.popleft()[1]
         equals.waits_since = now
-        self._length -= 1
         if not equals.calls:
             del of_depth[priority]
             if not of_depth:
@@ -107,7 +119,6 @@ class Line:
     def clear(self) -> None:
         """Drop all calls."""
         self._by_depth.clear()
-        self._length = 0
 
     @staticmethod
     def _next_priority(of_depth: dict[int, _Equals], now: float) -> int:
@@ -212,15 +223,15 @@ class ThreadPool:
             return
         spare = len(self._threads) - self._active - self._blocked
         while spare < wanted and len(self._threads) < MAX_THREADS:
-            thread = BackgroundThread(self._loop, "fray-task")
-            self._threads.add(thread)
-            thread.launch()
+            BackgroundThread(self._loop, "fray-task").launch(self._threads)
             spare += 1
         self._work.notify(wanted)
 
     def _loop(self) -> None:
         _here.pool = self
         _here.awaits = []  # one for each coroutine of this thread that waits for a ref
+        with self._lock:
+            self._threads.add(cast("BackgroundThread", threading.current_thread()))
         while (call := self._take()) is not None:
             try:
                 self._run(call)

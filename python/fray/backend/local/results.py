@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn, Protocol, TypeVar
@@ -61,6 +61,7 @@ class Cell:
     __slots__ = (
         "__weakref__",
         "_condition",
+        "_item_watchers",
         "_watchers",
         "abandoned",
         "call",
@@ -76,6 +77,7 @@ class Cell:
     def __init__(self, condition: threading.Condition, name: str) -> None:
         self._condition = condition
         self._watchers: list[Callable[[], None]] = []
+        self._item_watchers: list[Callable[[], None]] = []
         self.name = name
         self.done = False
         self.started = False
@@ -143,21 +145,34 @@ class Cell:
         while not self.done and stream is not None and (pump := stream.pump) is not None:
             pump()
 
-    def watch(self, callback: Callable[[], None]) -> bool:
-        """Call `callback` once when the cell ends, with the condition held; return False where the cell has ended."""
+    def watch(self, callback: Callable[[], None], for_item: bool = False) -> bool:
+        """Call `callback` once when the cell ends, with the condition held; return False where the cell has ended.
+
+        With `for_item`, what is waited for is that the cell is ready: that its next item is there, or its end.
+        """
         with self._condition:
-            if self.done:
+            if self.done or (for_item and self.ready()):
                 return False
-            self._watchers.append(callback)
+            (self._item_watchers if for_item else self._watchers).append(callback)
             return True
 
+    def unwatch(self, callback: Callable[[], None]) -> None:
+        """Take back what `watch` has promised; no effect after `callback` was called."""
+        with self._condition:
+            for watchers in (self._watchers, self._item_watchers):
+                if callback in watchers:
+                    watchers.remove(callback)
+
     def notify(self) -> None:
-        """Wake all waiting threads and, where the cell has ended, call its watchers. The condition is held."""
+        """Wake all waiting threads, and call the watchers for whom something has come. The condition is held."""
         self._condition.notify_all()
+        watchers: list[Callable[[], None]] = []
         if self.done and self._watchers:
             watchers, self._watchers = self._watchers, []
-            for watcher in watchers:
-                watcher()
+        if self._item_watchers and self.ready():
+            watchers, self._item_watchers = watchers + self._item_watchers, []
+        for watcher in watchers:
+            watcher()
 
 
 class Holder(Protocol):
@@ -165,7 +180,8 @@ class Holder(Protocol):
 
     def read(self, ref: LocalRef[Any], timeout: float | None) -> Any: ...
     def next_item(self, ref: LocalRef[Any]) -> LocalRef[Any]: ...
-    def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]: ...
+    def next_in_loop(self, ref: LocalRef[Any]) -> Coroutine[Any, Any, LocalRef[Any]]: ...
+    def wait_in_loop(self, ref: LocalRef[Any]) -> Coroutine[Any, Any, None]: ...
 
 
 class LocalRef(ObjectRef[T]):
@@ -183,8 +199,11 @@ class LocalRef(ObjectRef[T]):
     def __next__(self) -> LocalRef[Any]:
         return self.engine.next_item(self)
 
+    def __anext__(self) -> Coroutine[Any, Any, LocalRef[Any]]:
+        return self.engine.next_in_loop(self)
+
     def __await__(self) -> Generator[Any, None, T]:
-        yield from self.engine.wait_in_loop(self)
+        yield from self.engine.wait_in_loop(self).__await__()
         return self.result(0)
 
     def __repr__(self) -> str:
@@ -217,12 +236,12 @@ class Waits:
     def of_this_thread(self, cell: Cell) -> Generator[bool, None, None]:
         """Surround a wait of this thread for `cell`; the value is False where the wait would never end."""
         me = threading.get_ident()
-        with self._lock:
-            can_end = not self._leads_to(cell, me)
-            before = self._cells.get(me)
-            if can_end:
-                self._cells[me] = cell
+        before = self._cells.get(me)
         try:
+            with self._lock:
+                can_end = not self._leads_to(cell, me)
+                if can_end:
+                    self._cells[me] = cell
             yield can_end
         finally:
             with self._lock:

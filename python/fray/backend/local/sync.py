@@ -79,29 +79,22 @@ class TurnRunner(Runner[ActorCall]):
 
     def run(self, call: ActorCall) -> None:
         """Run a call that was put into the mailbox, or leave it behind."""
-        mailbox, engine = self._mailbox, self._engine
+        mailbox = self._mailbox
         if not self._wait(call, lambda: mailbox.closed or call.settled() or mailbox.startable() is call):
             call.left_behind = True
             return
-        with engine.condition:
-            runner = call.actor.runner
-            may_run = not (mailbox.closed or call.settled())
-            if may_run:
-                mailbox.start(call)
-        if may_run:
-            self._run(call)
+        if self._run(call, lambda: not (mailbox.closed or call.settled())):
             self.help()
-        elif runner is not self and isinstance(runner, TurnRunner):  # the actor was restarted
+        elif (runner := call.actor.runner) is not self and isinstance(runner, TurnRunner):  # the actor was restarted
             runner.run(call)
 
     def help(self) -> None:
         while True:
             with self._engine.condition:
                 call = self._mailbox.startable()
-                if call is None or not call.left_behind:
-                    return
-                self._mailbox.start(call)
-            self._run(call)
+            if call is None or not call.left_behind:
+                return
+            self._run(call, lambda call=call: self._mailbox.startable() is call)
 
     @contextmanager
     def turn(self, call: ActorCall) -> Generator[None, None, None]:
@@ -117,15 +110,16 @@ class TurnRunner(Runner[ActorCall]):
                     f"the next item of {call.what()} can never come: its actor runs one call at a time, and that call "
                     "waits for the item"
                 )
-            with engine.condition:
-                if mailbox.closed or not mailbox.full():
+            try:
+                with engine.condition:
+                    if not mailbox.closed and mailbox.full():
+                        continue
                     mailbox.resume(call)
                     call.thread = threading.get_ident()
-                    break
-        try:
-            yield
-        finally:
-            self._end(call)
+                yield
+                return
+            finally:
+                self._end(call)
 
     def wake(self) -> None:
         with self._engine.condition:
@@ -148,14 +142,22 @@ class TurnRunner(Runner[ActorCall]):
         with engine.waits.of_this_thread(call.cells[0]) as can_end:
             return can_end and engine.wait_until(reached, None)
 
-    def _run(self, call: ActorCall) -> None:
+    def _run(self, call: ActorCall, may_start: Callable[[], bool]) -> bool:
+        """Run `call` if it may start, and return whether it has run."""
         try:
+            with self._engine.condition:
+                if not may_start():
+                    return False
+                self._mailbox.start(call)
             call.run(self._drive)
+            return True
         finally:
             self._end(call)
 
     def _end(self, call: ActorCall) -> None:
         with self._engine.condition:
+            if call not in self._mailbox.running():
+                return
             call.thread = None
             self._mailbox.end(call)
             self._engine.condition.notify_all()
@@ -175,7 +177,7 @@ def drive_lazily(
     turn = threading.RLock()
 
     def pump() -> None:
-        with turn, around():
+        with turn, around(), outside_event_loops():
             if cell.done:
                 items.close()
                 return

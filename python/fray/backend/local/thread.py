@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 from fray.backend.local.actor import ActorCall
 from fray.backend.local.call import Call, TaskCall
@@ -44,6 +45,25 @@ class ThreadContext(InProcessContext):
         if max_workers < 1:
             raise ValueError(f"ThreadContext: max_workers must be at least 1, got {max_workers}")
         super().__init__(ThreadEngine(self, max_workers))
+        _contexts.add(self)
+
+    def _begin_anew(self) -> None:
+        """In a child of fork(): the threads are the parent's, and so are the refs and actors of before."""
+        _parents_engines.append(self._engine)
+        self._engine = ThreadEngine(self, self._engine.parallelism)
+
+
+_contexts: weakref.WeakSet[ThreadContext] = weakref.WeakSet()
+_parents_engines: list[Any] = []
+"""Never freed: at the time of the fork another thread may have held their locks, which their cells would take."""
+
+
+def _after_fork_in_child() -> None:
+    for context in list(_contexts):
+        context._begin_anew()  # pyright: ignore[reportPrivateUsage]
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class ThreadEngine(InProcessEngine):
@@ -143,18 +163,15 @@ class ThreadRunner(Runner[ActorCall]):
         super().__init__(mailbox)
         self._name = name
         self._drive = drive
-        self._threads: list[BackgroundThread] = []
-        self._idle = 0
+        self._threads: set[BackgroundThread] = set()
+        self._idle: set[BackgroundThread] = set()
 
     def wake(self) -> None:
         with self._mailbox.changed:
             if self._mailbox.startable() is None:
                 return
-            if self._idle == 0 and len(self._threads) < self._mailbox.places:
-                thread = BackgroundThread(self._loop, f"fray-actor {self._name}")
-                self._threads.append(thread)
-                self._idle += 1
-                thread.launch()
+            if not self._idle and len(self._threads) < self._mailbox.places:
+                BackgroundThread(self._loop, f"fray-actor {self._name}").launch(self._threads, self._idle)
             self._mailbox.changed.notify_all()
 
     def close(self) -> None:
@@ -165,19 +182,23 @@ class ThreadRunner(Runner[ActorCall]):
         """Do nothing: the actor's own threads run every call."""
 
     def join(self, deadline: float) -> None:
-        for thread in self._threads:
+        for thread in list(self._threads):
             thread.join_until(deadline)
 
     def _loop(self) -> None:
-        while (call := self._take()) is not None:
+        here = cast("BackgroundThread", threading.current_thread())
+        with self._mailbox.changed:
+            self._threads.add(here)
+            self._idle.add(here)
+        while (call := self._take(here)) is not None:
             with suppress(KeyboardInterrupt):  # raised by the method's own code; the cells have it
                 call.run(self._drive)
             with self._mailbox.changed:
                 self._mailbox.end(call)
-                self._idle += 1
+                self._idle.add(here)
                 del call
 
-    def _take(self) -> ActorCall | None:
+    def _take(self, here: BackgroundThread) -> ActorCall | None:
         """Wait for a call that may run; None when this thread should end."""
         with self._mailbox.changed:
             while (call := self._mailbox.startable()) is None:
@@ -185,6 +206,6 @@ class ThreadRunner(Runner[ActorCall]):
                     return None
                 self._mailbox.changed.wait()
             self._mailbox.start(call)
-            self._idle -= 1
+            self._idle.discard(here)
             self.wake()
             return call

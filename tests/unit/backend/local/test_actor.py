@@ -19,6 +19,8 @@ from fray import (
     ThreadContext,
 )
 
+from tests.waiting import eventually
+
 CONTEXTS = [LocalJobContext, ThreadContext]
 
 
@@ -220,7 +222,7 @@ def test_closing_ends_actors_whose_calls_wait_and_leaves_no_thread():
     actor = ctx.create_actor(Stuck)
     refs = [actor.work(), actor.later()]
     inside.wait()
-    threading.Timer(0.05, stop.set).start()
+    threading.Thread(target=lambda: (eventually(lambda: refs[0].cell.done), stop.set())).start()
     codec = ctx.engine.codec
     ctx.close()
     assert [type(codec.open_failure(ref.cell.failure)) for ref in refs] == [ContextClosedError] * 2

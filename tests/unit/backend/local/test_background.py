@@ -21,17 +21,17 @@ def test_launching_with_a_lock_that_the_new_thread_wants_first(monkeypatch):
     thread = BackgroundThread(ran.set, "fray-test")
     with lock:
         thread.launch()
-    thread.join_until(time.monotonic() + 10)
+    thread.join_until(time.monotonic() + 60)
     assert ran.is_set()
     assert not thread.is_alive()
 
 
 def test_join_before_the_start_and_from_within():
     waits = threading.Event()
-    thread = BackgroundThread(lambda: (thread.join_until(time.monotonic() + 10), waits.set()), "fray-test")
+    thread = BackgroundThread(lambda: (thread.join_until(time.monotonic() + 60), waits.set()), "fray-test")
     thread.join_until(time.monotonic())
     thread.launch()
-    assert waits.wait(10)
-    thread.join_until(time.monotonic() + 10)
+    assert waits.wait(60)
+    thread.join_until(time.monotonic() + 60)
     assert not thread.is_alive()
     gc.collect()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from fray import TaskOptions
 from fray.backend.local.pool import Line
 
@@ -75,3 +76,19 @@ def test_dropped_calls_are_gone():
     assert len(line) == 0
     line.push(call("b"), 0)
     assert names(line, 1, 0) == ["b"]
+
+
+def test_a_push_that_is_interrupted_leaves_nothing_in_the_line(monkeypatch):
+    line = Line()
+    with monkeypatch.context() as patched:
+        patched.setattr(line, "_order", map(raise_interrupt, [0]))
+        with pytest.raises(KeyboardInterrupt):
+            line.push(call("interrupted", priority=1), 0)
+    assert not line
+    line.push(call("next"), 0)
+    assert names(line, 1, 0) == ["next"]
+    assert not line
+
+
+def raise_interrupt(number: int) -> int:
+    raise KeyboardInterrupt

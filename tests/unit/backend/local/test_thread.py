@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -8,6 +10,8 @@ import fray
 import pytest
 from fray import DeadlockError, TaskOptions, ThreadContext
 from fray.backend.local import pool
+
+from tests.waiting import eventually
 
 
 def chain(depth: int) -> int:
@@ -100,7 +104,7 @@ def test_closing_fails_what_has_not_ended_and_leaves_no_thread():
     waiter = threading.Thread(target=wait_for_it)
     waiter.start()
     inside.wait()
-    threading.Timer(0.05, stop.set).start()
+    threading.Thread(target=lambda: (eventually(lambda: running.cell.done and queued.cell.done), stop.set())).start()
     ctx.close()
     waiter.join()
     assert waiter_saw == ["closed"]
@@ -117,7 +121,7 @@ def test_close_inside_a_task_does_not_wait_for_itself():
         ended.set()
 
     ctx.run(work)
-    assert ended.wait(10)
+    assert ended.wait(60)
 
 
 def test_blocked_tasks_with_environments_do_not_hold_one_another():
@@ -137,18 +141,21 @@ def test_blocked_tasks_with_environments_do_not_hold_one_another():
         assert ctx.get(refs, timeout=30) == [f"{name} {name}-inner" for name in "abcdef"]
 
 
-def test_timeout_counts_from_each_attempt():
-    attempts = []
+def test_timeout_counts_from_each_attempt(monkeypatch: pytest.MonkeyPatch):
+    from fray.backend.local import call
+
+    now, attempts = [0.0], []
+    monkeypatch.setattr(call.time, "monotonic", lambda: now[0])
 
     def work() -> str:
         attempts.append(1)
-        threading.Event().wait(0.15)
+        now[0] += 2
         if len(attempts) < 3:
             raise OSError("again")
         return "done"
 
     with ThreadContext(max_workers=1) as ctx:
-        options = TaskOptions(timeout=0.3, retry_exceptions=True)
+        options = TaskOptions(timeout=3, retry_exceptions=True)
         assert ctx.get(ctx.create_task(work, options=options)) == "done"
 
 
@@ -164,3 +171,37 @@ def test_racing_cancels_touch_only_their_task():
             victim, bystander = ctx.run(abs, -number), ctx.run(abs, -number)
             ctx.cancel(victim)
             assert ctx.get(bystander) == number
+
+
+FORKS = """
+import os
+import fray
+
+
+def work(number):
+    return number + 1
+
+
+ctx = fray.ThreadContext(2)
+done = ctx.run(work, 1)
+print(ctx.get(done), flush=True)
+child = os.fork()
+if child == 0:
+    print(ctx.get(ctx.run(work, 2)), ctx.get(list(ctx.map(work, [3, 4]))), flush=True)
+    try:
+        ctx.get(done)
+    except fray.ForeignRefError:
+        print("refused", flush=True)
+    ctx.close()
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+print(ctx.get(done), ctx.get(ctx.run(work, 5)))
+"""
+
+
+def test_a_child_of_fork_begins_anew_and_refuses_the_refs_of_its_parent() -> None:
+    program = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert program.stderr == ""
+    assert program.stdout.split("\n") == ["2", "3 [4, 5]", "refused", "0", "2 6", ""]
