@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import fray
 import pytest
 from fray.job.frozen import Frozen
 from fray.types import ActorOptions
+
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -32,6 +35,24 @@ def test_a_frozen_generator_streams(native: fray.JobContext) -> None:
         yield from range(3)
 
     assert [native.get(ref) for ref in native.run(Frozen(items))] == [0, 1, 2]
+
+
+def test_a_frozen_generator_waits_while_so_many_of_its_items_were_not_taken(
+    native: fray.JobContext, tmp_path: Path
+) -> None:
+    def items() -> Any:
+        for i in range(6):
+            (tmp_path / str(i)).touch()
+            yield i
+
+    stream = native.run(Frozen(items, most_items=2))
+    for taken in range(4):
+        eventually((tmp_path / str(taken + 1)).exists)
+        for _ in range(20):
+            native.get(native.run(int))  # time in which the generator could go on
+        assert not (tmp_path / str(taken + 2)).exists()
+        assert native.get(next(stream)) == taken
+    assert native.get(stream) == [4, 5]
 
 
 def test_a_frozen_function_may_be_tried_again(native: fray.JobContext, tmp_path: Any) -> None:

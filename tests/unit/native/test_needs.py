@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 from collections.abc import Iterator
@@ -184,3 +185,27 @@ def test_a_file_that_is_another_by_now_is_not_read(tmp_path: Path) -> None:
         Loading(f"/proc/self/fd/{other.fileno()}")
     with pytest.raises(OSError):
         Loading("/proc/self/fd/999999")
+
+
+def test_what_is_loaded_is_kept_from_the_garbage_collector_which_is_on_again(
+    monkeypatch: pytest.MonkeyPatch, needs: Needs, told: Told, large: ModuleType
+) -> None:
+    collecting: list[bool] = []
+
+    def note(name: str) -> None:
+        del name
+        collecting.append(gc.isenabled())
+
+    monkeypatch.setattr("fray.backend.native.loading._import", note)
+    monkeypatch.setattr("fray.backend.native.loading.use_threads", str)
+    del large
+    needs.see_pickle(LARGE.encode())
+    before = gc.get_freeze_count()
+    try:
+        told.load()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()
+    assert gc.isenabled()
+    assert len(collecting) == 1 + 25  # with threadpoolctl
+    assert not any(collecting)

@@ -107,6 +107,25 @@ def reversed_list(refs: list[Any]) -> list[Any]:
     return refs[::-1]
 
 
+def test_an_object_that_was_published_is_found_by_its_id_in_other_processes(ctx: NativeJobContext) -> None:
+    ref = ctx.put([1, 2])
+    object_id = ctx.engine.publish(ref)
+    assert ctx.engine.find_object(object_id) == ref
+    assert ctx.get(ctx.run(value_of, object_id)) == [1, 2]
+
+
+def value_of(object_id: str) -> Any:
+    context: Any = fray.get_job_context()
+    return context.get(context.engine.find_object(object_id))
+
+
+def test_an_object_that_nobody_holds_is_lost_when_it_is_looked_for(ctx: NativeJobContext) -> None:
+    epoch, owner, sequence = ctx.engine.publish(ctx.put(1)).split(".")
+    with pytest.raises(fray.ObjectLostError):
+        ctx.get(ctx.engine.find_object(f"{epoch}.{owner}.{int(sequence) + 1_000_000}"), timeout=60)
+    assert ctx.engine.find_object(f"{int(epoch, 16) ^ 1:x}.{owner}.{sequence}") is None  # of another engine
+
+
 def test_a_ref_outside_of_fray_says_that_it_cannot_be_pickled(ctx: NativeJobContext) -> None:
     ref = ctx.put(1)
     with pytest.raises(RefOutsideError, match="can only be pickled by Fray"):

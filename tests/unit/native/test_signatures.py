@@ -30,7 +30,7 @@ def client() -> Iterator[Any]:
         ("make_function", ("PICKLE", b"", "f", 0), "kind: fray._native.FunctionKind"),
         ("make_queue", (None,), "client: fray._native.Client"),
         ("hold_timeout", (1,), "held: bool"),
-        ("run_fork_server", (0, "loop"), "load_loop: collections.abc.Callable"),
+        ("run_fork_server", (0, "loop"), "load_rest: collections.abc.Callable"),
         ("begin_open", (None, "fray", "{}", -1, [], [], "", []), "prestart: int"),
     ],
 )

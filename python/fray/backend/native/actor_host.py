@@ -23,7 +23,7 @@ _YOUNG_OBJECTS = 10_000
 def host_actor(host: ActorHost) -> None:
     """Build the actor's instance and run its calls until the node lets go of it."""
     description = ActorDescription.unpack(host.settings())
-    if isinstance(description.methods, AnyMethods):
+    if type(description.methods) is AnyMethods:
         try:
             description = _look_at_class(host, description)
         except BaseException as error:

@@ -99,6 +99,7 @@ class NativeActorLink(ActorLink):
     __slots__ = (
         "_client",
         "_description",
+        "_most_items",
         "_plans",
         "_ref",
         "actor_id",
@@ -108,8 +109,9 @@ class NativeActorLink(ActorLink):
         "name",
     )
 
-    def __init__(self, ref: Any, description: ActorDescription) -> None:
+    def __init__(self, ref: Any, description: ActorDescription, most_items: int = 0) -> None:
         self._ref = ref
+        self._most_items = most_items
         self._client = ref._client
         self._description = description
         self._plans: Recent[tuple[str, CallOptions], tuple[Any, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
@@ -142,7 +144,12 @@ class NativeActorLink(ActorLink):
 
     def with_retries(self, retries: int) -> NativeActorLink:
         """Return a link to the same actor that repeats a call up to `retries` times if the process dies; -1: always."""
-        return NativeActorLink(self._ref, self._description._replace(max_task_retries=retries))
+        description = self._description._replace(max_task_retries=retries)
+        return NativeActorLink(self._ref, description, self._most_items)
+
+    def with_most_items(self, most_items: int) -> NativeActorLink:
+        """Return a link to the same actor whose generator methods wait while so many of their items are not taken."""
+        return NativeActorLink(self._ref, self._description, most_items)
 
     def kill(self, no_restart: bool) -> None:
         """End the actor's process; with `no_restart` the actor as well."""
@@ -160,7 +167,8 @@ class NativeActorLink(ActorLink):
         function = _native.make_function(kind, method.encode(), checked_label(label), 0)
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries
-        plan = _native.make_plan({}, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)
+        budget = (_ITEM_BUDGET_BYTES, self._most_items)
+        plan = _native.make_plan({}, retries, options.num_returns, streams, 0.0, *budget)
         return self._plans.keep((method, options), (function, plan))
 
 

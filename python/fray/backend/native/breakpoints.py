@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,6 @@ def stop_task(*args: Any, **kwargs: Any) -> None:
     Raises:
         RuntimeError: the driver was not started with ``debug=True``.
     """
-    del args, kwargs
     global _session
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     driver = os.environ.get(DEBUG_VARIABLE)
@@ -66,8 +65,8 @@ def stop_task(*args: Any, **kwargs: Any) -> None:
         if _session is None:
             from fray.backend.native.remote_pdb import RemotePdb
 
-            _native.hold_timeout(True)
             try:
+                _native.hold_timeout(True)
                 _session = RemotePdb(_wait_for_terminal(driver, frame), _session_ended)
             except BaseException:
                 _native.hold_timeout(False)
@@ -107,11 +106,12 @@ def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
         short_path(_folder, name) as path,
     ):
-        listener.bind(path)
         try:
+            listener.bind(path)
             listener.listen(1)
             place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
             print(f"waits at breakpoint() in {place}; `fray debug` attaches to it", file=sys.stderr, flush=True)
             return listener.accept()[0]
         finally:
-            os.unlink(path)
+            with suppress(FileNotFoundError):  # a task that is cancelled has perhaps not come to the address
+                os.unlink(path)

@@ -6,39 +6,37 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
-from fray._checks import check_name
+from fray._checks import check_actor_name, check_name
 from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
-from fray.backend.native.address import refuse_settings
-from fray.backend.native.breakpoints import DEBUG_VARIABLE
+from fray.backend.native import seat
+from fray.backend.native.beginning import Begun, begin, closing_on_failure
 from fray.backend.native.detours import HoldsRefs, IsCpp
-from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded
-from fray.backend.native.needs import Needs
-from fray.backend.native.tracing import settle_traces, take_cpp_spans, trace_program
+from fray.backend.native.launch import attach, namespace_env
+from fray.backend.native.tracing import settle_traces, take_cpp_spans
 from fray.errors import UnsupportedError
 from fray.job.arrival import arrive, note
 from fray.job.context import JobContext
+from fray.job.frozen import most_items_of
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
-from fray.types import TaskOptions, check_actor_name
+from fray.types import TaskOptions
 
 if TYPE_CHECKING:
     from fray._cpp_spans import CppSpans
     from fray.backend.native.engine import NativeEngine
+    from fray.backend.native.needs import Needs
     from fray.backend.native.terminal import Terminal
 
 __all__ = ["NativeJobContext"]
 
 ObjectRef.register(_native.ObjectRef)
-_MOST_PRESTARTED = 100_000
-"""A limit of prestarted workers; the node itself refuses so many CPUs, with a message."""
 _ref_types: set[type[Any]] = {_native.ObjectRef}
 
 
@@ -69,6 +67,7 @@ class NativeJobContext(JobContext):
     """
 
     _current: ClassVar[NativeJobContext | None] = None
+    """That of the worker process that this is, once it has been asked for."""
     _inherited: bool = False  # the context was made by the process that forked this one
     _pending: Mapping[str, Any] | None = None
     """The settings of a context that was not used yet."""
@@ -95,35 +94,38 @@ class NativeJobContext(JobContext):
         dashboard: bool = False,
         tracing: bool | None = None,
     ) -> None:
-        self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
-        debugging = {DEBUG_VARIABLE: str(os.getpid())} if debug else {}
-        self._extra_env = {**namespace_env(self.namespace), **debugging, **trace_program(tracing), **(worker_env or {})}
-        if address is not None:
-            given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
-            refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
-            needs = None
-            opening = attach(address, self._extra_env)
-        else:
-            check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources)
-            options = {
-                "cpus": cpus,
-                "memory_bytes": memory,
-                "store_memory_bytes": store_memory,
-                "spill_folder": None if spill_dir is None else os.fspath(spill_dir),
-                "resources": dict(resources or {}),
-                "max_workers": max_workers,
-                "dashboard": True if dashboard else None,
-            }
-            prestart = int(min(cpus or len(os.sched_getaffinity(0)), _MOST_PRESTARTED))
-            needs = Needs()
-            with _closing_on_failure(needs):
-                opening = start_embedded(options, prestart, self._extra_env, needs.path)
-        with _closing_on_failure(needs):
+        self._go_on(
+            begin(
+                cpus,
+                memory,
+                store_memory,
+                spill_dir,
+                resources,
+                namespace,
+                address,
+                max_workers,
+                debug,
+                worker_env,
+                dashboard,
+                tracing,
+            )
+        )
+
+    @classmethod
+    def of_begun(cls, begun: Begun) -> NativeJobContext:
+        """Return the context that has begun already, before its class was imported."""
+        context = cls.__new__(cls)
+        context._go_on(begun)
+        return context
+
+    def _go_on(self, begun: Begun) -> None:
+        self.namespace, self._extra_env = begun.namespace, begun.extra_env
+        with closing_on_failure(begun.needs):
             # While the node starts, and with it the interpreter of its workers, this process imports the rest.
             import_module("fray.backend.native.engine")
-            client = opening.client()
-            with _closing_on_failure(client):  # which also ends a node that was started for this context
-                self._set_up(client, self._terminal_of(client) if debug else None, needs)
+            client = begun.opening.client()
+            with closing_on_failure(client):  # which also ends a node that was started for this context
+                self._set_up(client, self._terminal_of(client) if begun.debug else None, begun.needs)
                 self._cpp_spans = take_cpp_spans(client)
                 offer_stacks()
 
@@ -157,7 +159,7 @@ class NativeJobContext(JobContext):
 
     def _begin(self, settings: Mapping[str, Any]) -> None:
         """Become what the constructor makes of `settings`."""
-        worker = NativeJobContext._current
+        worker = NativeJobContext.current()
         if worker is None or set(settings) - {"namespace"}:
             self.__init__(**settings)
         else:
@@ -175,27 +177,31 @@ class NativeJobContext(JobContext):
 
     @classmethod
     def current(cls) -> NativeJobContext | None:
-        """Return the context of the worker process that this is, or None in any other process."""
-        return cls._current
+        """Return the context of the worker process that this is, or None in any other process.
+
+        It is made when it is first asked for: many tasks and actors never do, and share what it would write to.
+        """
+        client = seat.client_of_worker
+        if NativeJobContext._current is None and client is not None:
+            with _connecting:
+                if NativeJobContext._current is None:  # pyright: ignore[reportUnnecessaryComparison]
+                    context = NativeJobContext.__new__(NativeJobContext)
+                    context.namespace = default_namespace()
+                    context._set_up(client)
+                    NativeJobContext._current = context
+        return NativeJobContext._current
 
     @classmethod
     def of_client(cls, client: _native.Client) -> NativeJobContext | None:
         """Return the context with that connection; where several share it, the context that the worker itself made."""
-        if cls._current is not None and cls._current._client is client:
-            return cls._current
+        worker = cls.current()
+        if worker is not None and worker._client is client:
+            return worker
         return next((context for context in list(_contexts) if context._client is client), None)
-
-    @classmethod
-    def _adopt(cls, client: _native.Client) -> None:
-        """Make this process's worker connection its context."""
-        context = cls.__new__(cls)
-        context.namespace = default_namespace()
-        context._set_up(client)
-        cls._current = context
 
     def resource_ids(self) -> dict[str, list[int]]:
         """Return the indices of the devices that this worker is bound to; see `JobContext.resource_ids`."""
-        worker = NativeJobContext._current if self._borrowed else None
+        worker = NativeJobContext.current() if self._borrowed else None
         return {kind: list(indices) for kind, indices in (worker or self)._devices.items()}
 
     # ---- the hot path: where C++ refuses the arguments, the base class raises the error
@@ -217,7 +223,7 @@ class NativeJobContext(JobContext):
             return engine.submit_as_argument(fn, args, kwargs, TaskOptions(name=name))
         except IsCpp:
             return engine.submit_cpp(fn, args, kwargs, TaskOptions(name=name))
-        plan = engine.plan(engine.defaults, True) if generator else engine.plain
+        plan = engine.plan(engine.defaults, True, most_items_of(fn)) if generator else engine.plain
         return _native.submit(self._client, handle, plan, args, kwargs or None)
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
@@ -323,16 +329,6 @@ class NativeJobContext(JobContext):
             self._client.tell_last_runs()
 
 
-@contextmanager
-def _closing_on_failure(part: Any) -> Generator[None, None, None]:
-    try:
-        yield
-    except BaseException:
-        if part is not None:
-            part.close()
-        raise
-
-
 def arrive_natively(session: str, own_name: str) -> JobContext:
     """Return the context that reads the value, to which the refs in it belong; where none reads it, see `arrive`."""
     client = _native.receiving_client()
@@ -344,15 +340,16 @@ def arrive_natively(session: str, own_name: str) -> JobContext:
 
 
 _contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()
-_connecting = threading.Lock()
+_connecting = threading.RLock()
 _parents_clients: list[Any] = []
 """Never freed: at the time of the fork another thread may have held their locks, which a destructor would take."""
 
 
 def _after_fork_in_child() -> None:
     global _connecting
-    _connecting = threading.Lock()
-    for context in list(_contexts):
+    _connecting = threading.RLock()
+    # Asked first: in a worker that is forked there are none, and it shares the memory that it does not touch.
+    for context in list(_contexts) if _contexts else ():
         context._leave_to_parent()  # pyright: ignore[reportPrivateUsage]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from fray.errors import ContextClosedError, UnsupportedError
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorLink
 from fray.job.engine import Engine
-from fray.job.frozen import Frozen
+from fray.job.frozen import Frozen, most_items_of
 from fray.job.watch import Watch
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
@@ -70,7 +69,7 @@ class NativeEngine(Engine):
         self._extra_env = extra_env
         self._terminal = terminal
         self._closed = False
-        self._plans: Recent[tuple[int, bool], tuple[TaskOptions, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
+        self._plans: Recent[tuple[int, bool, int], tuple[TaskOptions, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
         self._keys: dict[Hashable, WorkerKeyNumber] = {}
         self._cpp_keys: dict[str, tuple[tuple[int, int, int], WorkerKeyNumber]] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
@@ -87,10 +86,12 @@ class NativeEngine(Engine):
 
     def close(self) -> None:
         self._closed = True
-        self.drain_output()
-        self.client.close()
-        if self._needs is not None:
-            self._needs.close()
+        try:
+            self.drain_output()
+        finally:
+            self.client.close()
+            if self._needs is not None:
+                self._needs.close()
 
     def drain_output(self) -> None:
         """Write what tasks have printed so far."""
@@ -104,7 +105,8 @@ class NativeEngine(Engine):
         if isinstance(fn, Frozen) and options.retry_exceptions is False:
             known = self.functions.frozen(fn, options.name, options.max_calls or 0)
             if known is not None:
-                return _native.submit(self.client, known[0], self.plan(options, known[1]), args, kwargs or None)
+                plan = self.plan(options, known[1], fn.most_items)
+                return _native.submit(self.client, known[0], plan, args, kwargs or None)
         if type(fn) is CppFunction:
             return self.submit_cpp(fn, args, kwargs, options)
         if options.retry_exceptions is not False:
@@ -113,7 +115,8 @@ class NativeEngine(Engine):
             handle, generator = self.functions.handle(fn, options.name, options.max_calls or 0)
         except HoldsRefs:
             return self.submit_as_argument(fn, args, kwargs, options)
-        return _native.submit(self.client, handle, self.plan(options, generator), args, kwargs or None)
+        plan = self.plan(options, generator, most_items_of(fn))
+        return _native.submit(self.client, handle, plan, args, kwargs or None)
 
     def submit_cpp(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Any:
         if options.max_calls or isinstance(options.retry_exceptions, tuple):
@@ -144,13 +147,13 @@ class NativeEngine(Engine):
     ) -> Any:
         name = options.name or getattr(fn, "__qualname__", type(fn).__qualname__).replace("<locals>.", "")
         called: Callable[..., Any] = call
-        generator = isgeneratorfunction(fn)
+        generator, most_items = isgeneratorfunction(fn), most_items_of(fn)
         if isinstance(fn, Frozen):
             fn, generator = fn.fn, fn.is_generator
         if isinstance(fn, Retrying):
             called, fn = Retrying(call, fn.allowed), fn.fn
         handle, _ = self.functions.handle(called, name, options.max_calls or 0)
-        plan = self.plan(options, generator)
+        plan = self.plan(options, generator, most_items)
         return _native.submit(self.client, handle, plan, (fn, *args), kwargs or None)
 
     def put(self, value: Any) -> Any:
@@ -198,6 +201,19 @@ class NativeEngine(Engine):
     def watch(self) -> Watch:
         return QueueWatch(self.client)
 
+    def publish(self, ref: Any) -> str:
+        """Return an id by which `find_object` finds the object, as long as this process holds a ref to it."""
+        _native.share(ref)
+        return ref._id()
+
+    def find_object(self, object_id: str) -> Any:
+        """Return a ref to the object with an id that `publish` returned, None where that was in another session.
+
+        Where nobody holds the object any more, its value is an ObjectLostError.
+        """
+        epoch, owner, sequence = object_id.split(".")
+        return _native.find_object(self.client, int(epoch, 16), int(owner), int(sequence))
+
     def owns(self, ref: Any) -> bool:
         return isinstance(ref, _REF) and ref._client is self.client
 
@@ -235,9 +251,13 @@ class NativeEngine(Engine):
         if issubclass(cls, CppActor):
             handle, key = cpp_function(cls.cpp_name), self._cpp_key(cls.cpp_library)
         else:
-            handle, _ = self.functions.handle(cls, None, 0)
+            try:
+                handle, _ = self.functions.handle(cls, None, 0)
+            except HoldsRefs:
+                handle, _ = self.functions.handle(call, None, 0)
+                args = (cls, *args)
             key = self.worker_key(options.runtime_env)
-        plan = _native.make_plan({**options.shape(), "key": key}, 0, 1, False, 0.0, 0)
+        plan = _native.make_plan({**options.shape(), "key": key}, 0, 1, False, 0.0, 0, 0)
         made = _native.create_actor(
             self.client,
             handle,
@@ -265,10 +285,15 @@ class NativeEngine(Engine):
         from fray.backend.native.actors import ActorDescription, NativeActorLink
 
         found = _native.find_actor(self.client, namespace, name)
-        if found is None:
-            return None
-        ref, description = found
-        return NativeActorLink(ref, ActorDescription.unpack(description))
+        return None if found is None else NativeActorLink(found[0], ActorDescription.unpack(found[1]))
+
+    def actor_by_id(self, actor_id: str) -> ActorLink | None:
+        """Return a link to the actor with this `ActorLink.actor_id`, None where the node has no such actor any more."""
+        from fray.backend.native.actors import ActorDescription, NativeActorLink
+
+        epoch, owner, sequence = actor_id.split(".")
+        found = _native.find_actor_by_id(self.client, int(epoch, 16), int(owner), int(sequence))
+        return None if found is None else NativeActorLink(found[0], ActorDescription.unpack(found[1]))
 
     def named_actors(self) -> list[tuple[str, str]]:
         return _native.list_actors(self.client)
@@ -316,20 +341,22 @@ class NativeEngine(Engine):
             yield name, task, failure_text(data) if packed else data.decode(errors="replace")
 
     def status(self) -> dict[str, Any]:
+        import json
+
         return json.loads(self.client.status())
 
     # ---- options
 
-    def plan(self, options: TaskOptions, generator: bool) -> _native.Plan:
-        key = (id(options), generator)
+    def plan(self, options: TaskOptions, generator: bool, most_items: int = 0) -> _native.Plan:
+        key = (id(options), generator, most_items)
         known = self._plans[key]
         if known is not None:
             return known[1]
-        plan = self._make_plan(options, self.worker_key(options.runtime_env), generator)
+        plan = self._make_plan(options, self.worker_key(options.runtime_env), generator, most_items)
         self._plans.keep(key, (options, plan))  # holds the options, so that no other object gets their id
         return plan
 
-    def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> _native.Plan:
+    def _make_plan(self, options: TaskOptions, key: int, generator: bool, most_items: int = 0) -> _native.Plan:
         return _native.make_plan(
             {**options.shape(), "key": key},
             options.max_retries,
@@ -337,6 +364,7 @@ class NativeEngine(Engine):
             generator,
             options.timeout or 0.0,
             _ITEM_BUDGET_BYTES,
+            most_items,
         )
 
     def worker_key(self, runtime_env: RuntimeEnv | None) -> int:
@@ -385,7 +413,6 @@ def _retrying(fn: Callable[..., Any], allowed: bool | tuple[type[BaseException],
 
 
 def _size_of_plan(key: Any, known: tuple[TaskOptions, Any]) -> int:
-    del key
     return _PLAN_BYTES + sys.getsizeof(known[0].name)
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from functools import partial
-from types import CodeType, TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from fray import errors
 from fray._native import ActorFate, Executed, StatusCode
+from fray.job.interruption import is_from_signal
 
-__all__ = ["actor_died", "can_pickle", "engine_error", "is_from_signal", "raise_unpicklable", "task_error"]
+__all__ = ["actor_died", "can_pickle", "engine_error", "raise_unpicklable", "task_error"]
 
 _ERRORS: dict[int, type[Exception]] = {
     StatusCode.INVALID_ARGUMENT: errors.InfeasibleError,
@@ -51,7 +48,9 @@ def engine_error(code: int, message: str) -> Exception:
     return _ERRORS.get(code, errors.FrayError)(message + _ADVICE.get(code, ""))
 
 
-def actor_died(executed: int, fate: int, class_name: str, name: str, cause: str, packed: bytes) -> Exception:
+def actor_died(
+    executed: int, fate: int, class_name: str, name: str, cause: str, packed: bytes, actor_id: str = ""
+) -> Exception:
     """Return the error of a call that has no result; `packed` is what the actor's constructor raised, or empty."""
     became = _FATES[fate]
     answer, ran = _EXECUTED[executed]
@@ -62,6 +61,7 @@ def actor_died(executed: int, fate: int, class_name: str, name: str, cause: str,
         fate=became,
         class_name=class_name,
         actor_name=name or None,
+        actor_id=actor_id,
     )
     if packed:
         from fray._failures import unpack_exception
@@ -105,31 +105,3 @@ def can_pickle(value: object) -> bool:
             raise
         return False
     return True
-
-
-def is_from_signal(traceback: TracebackType | None) -> bool:
-    """Return whether an exception with this traceback was raised by the handler of a signal.
-
-    Python runs handlers between two steps of the code that the main thread runs. What a handler raises thus comes out
-    of that code, although it is not a failure of that code.
-    """
-    codes = set(_handlers())
-    while traceback is not None:
-        if traceback.tb_frame.f_code in codes:
-            return True
-        traceback = traceback.tb_next
-    return False
-
-
-def _handlers() -> Iterator[CodeType]:
-    for number in signal.valid_signals():
-        handler: Any = signal.getsignal(number)
-        while isinstance(handler, partial):
-            handler = handler.func
-        if not callable(handler):
-            continue
-        function = getattr(handler, "__func__", handler)
-        if not hasattr(function, "__code__"):
-            function = getattr(type(handler).__call__, "__func__", type(handler).__call__)
-        if isinstance(code := getattr(function, "__code__", None), CodeType):
-            yield code

@@ -1,6 +1,8 @@
-"""The process from which workers are forked: an interpreter with fray and what it unpickles functions with, what
-FRAY_PRELOAD names, and asyncio once it is needed; no more. What else workers share is loaded in a fork of it
-(`loading`)."""
+"""The fork server: the process from which workers are forked.
+
+It has imported fray, cloudpickle and what FRAY_PRELOAD names, later asyncio if an actor needs it, and nothing else.
+Further modules that workers share are imported in a fork of this process, the loader (`loading`).
+"""
 
 from __future__ import annotations
 
@@ -12,29 +14,34 @@ from importlib import import_module
 
 from fray import _native
 from fray._settings import PRELOAD_VARIABLE, traces_are_asked_for
-from fray.backend.native.launch import NEEDS_OPTION
-from fray.backend.native.loading import Loading
+from fray.backend.native.loading import Loading, frozen_imports
+from fray.backend.native.needs import NEEDS_OPTION
+from fray.backend.native.threads import use_threads
 
 __all__ = ["main"]
 
-_FOR_WORKERS = ("fray.backend.native.engine", "fray._by_value")
-"""What a worker imports when it begins, or with its first function."""
+_REST = ("fray.backend.native.context", "fray.backend.native.engine", "fray.backend.native.actor_host")
+"""Modules that a worker needs when its code first uses a context, or when it becomes an actor."""
 
 
 def main(fd: int, collects: bool) -> None:
     """Serve the node's spawn requests on `fd`; in each forked child, become a worker.
 
-    Until here the garbage collector was off, for the imports leave next to nothing to it; `collects`: it was on before.
+    The caller has switched the garbage collector off, which would find almost nothing after the imports.
+
+    Args:
+        fd: the socket to the node.
+        collects: whether the garbage collector was on before.
     """
     from fray.backend.native import worker
 
-    for name in _FOR_WORKERS:
-        import_module(name)
+    import_module("fray._by_value")  # for the first function
     names = [name for name in os.environ.get(PRELOAD_VARIABLE, "").split(",") if name]
     for name in names:
         import_module(name)
+    use_threads(1)  # as most workers may have, so that these find it done
     if traces_are_asked_for():
-        with suppress(ImportError):  # which the program has said
+        with suppress(ImportError):  # the program has told the user that OpenTelemetry is missing
             import_module("fray._trace_recorder")
     if names:
         gc.collect()
@@ -42,21 +49,33 @@ def main(fd: int, collects: bool) -> None:
     if collects:
         gc.enable()
     loading = _loading()
-    needs, load = (loading.needs, loading.load) if loading else (None, None)
-    process, control_fd, page_fd = _native.run_fork_server(fd, _load_loop, needs, load)
+
+    def load() -> bool:
+        load_rest()
+        return loading is not None and loading.load()
+
+    needs, load_needs = (loading.needs, load) if loading else (None, None)
+    process, control_fd, page_fd = _native.run_fork_server(fd, load_rest, _load_loop, needs, load_needs)
     worker.main(process, control_fd, page_fd)
+
+
+def load_rest() -> None:
+    """Load what the first worker begins without: it may run its first call meanwhile, and all later ones share it."""
+    with frozen_imports():
+        for name in _REST:
+            import_module(name)
 
 
 def _loading() -> Loading | None:
     path = sys._xoptions.pop(NEEDS_OPTION, None)  # pyright: ignore[reportPrivateUsage]
     try:
         return Loading(path) if isinstance(path, str) else None
-    except OSError:  # the driver is gone, or may not be looked at
+    except OSError:  # the driver has ended, or the kernel denies access to its files
         return None
 
 
 def _load_loop() -> None:
-    """Load asyncio: workers forked from now on share its memory, and start asynchronous actors at once."""
+    """Import asyncio: workers that are forked from now on share its memory, and start asynchronous actors faster."""
     import_module("fray.backend.native.actor_event_loop")
     gc.collect()
     gc.freeze()

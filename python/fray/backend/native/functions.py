@@ -8,21 +8,21 @@ when it was pickled. A function that refers to anything mutable is pickled for e
 from __future__ import annotations
 
 import sys
-import warnings
 from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
 from fray._cpp_library import CppFunction
-from fray._function_state import is_importable, large_function_message, name_of, state_of
+from fray._function_state import is_importable, name_of, state_of, warn_of_large_function
 from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
 from fray.backend.native.detours import HoldsRefs, IsCpp
-from fray.backend.native.failures import can_pickle, is_from_signal
+from fray.backend.native.failures import can_pickle
 from fray.job.frozen import Frozen
+from fray.job.interruption import is_from_signal
 
 if TYPE_CHECKING:
     from fray.backend.native.needs import Needs
@@ -51,6 +51,7 @@ class FunctionTable:
     def __init__(self, needs: Needs | None = None) -> None:
         self._needs = needs
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
+        self._newly_by_name = self._by_name.get  # without a look into the older half
         self._by_value: SentFunctions[tuple[Any, bool]] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
@@ -63,7 +64,7 @@ class FunctionTable:
         """
         key = (fn, name, max_calls)
         try:
-            known = self._by_name[key]
+            known = self._newly_by_name(key) or self._by_value.find(fn, key) or self._by_name[key]
         except TypeError:  # not hashable: a callable object with __eq__
             return self._pickled(fn, name, max_calls)
         if known is not None:
@@ -77,11 +78,8 @@ class FunctionTable:
             if type(fn) is CppFunction:
                 raise IsCpp
             if type(fn) is Frozen:
-                return self.frozen(fn, name, max_calls) or self._freeze(key, fn, name, max_calls)
+                return self._freeze(key, fn, name, max_calls)
             return self._pickled(fn, name, max_calls)
-        known = self._by_value.find(fn, key)
-        if known is not None:
-            return known
         state = state_of(fn)
         handle = self._pickled(fn, name, max_calls)
         return handle if state is None else self._by_value.note(key, state, handle)
@@ -108,7 +106,7 @@ class FunctionTable:
 
             raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
         if len(payload) > _LARGE_BYTES:
-            warnings.warn(large_function_message(fn, len(payload)), stacklevel=5)
+            warn_of_large_function(fn, len(payload))
         if self._needs is not None:
             self._needs.see_pickle(payload)
         return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -14,11 +13,11 @@ from fray import _native
 from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import expand
+from fray.backend.native.needs import NEEDS_OPTION
 from fray.backend.native.programs import cpp_worker_program, fray_program
 from fray.errors import InfeasibleError, NodeDiedError, SettingsError, TaskTimeoutError
 
 __all__ = [
-    "NEEDS_OPTION",
     "Opening",
     "WorkerKey",
     "attach",
@@ -31,9 +30,6 @@ __all__ = [
     "start_embedded",
     "worker_key",
 ]
-
-NEEDS_OPTION = "fray_needs"
-"""Of the fork server's interpreter, which takes it away before anybody sees it."""
 
 WorkerKey: TypeAlias = tuple[list[str], list[str], str, list[str]]
 """Command, module path, folder, and environment as names and values in turn."""
@@ -102,6 +98,8 @@ def start_embedded(
     options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None, needs_file: str = ""
 ) -> Opening:
     """Start a node that lives as long as this process needs it; its fork server reads `needs_file`."""
+    import json  # not needed by the processes of a node, which import this module too
+
     settings = json.dumps({key: value for key, value in options.items() if value is not None})
     command, path, folder, environment = worker_key(extra_env)
     if needs_file:
@@ -121,13 +119,22 @@ def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None 
 def worker_key(extra_env: Mapping[str, str] | None = None) -> WorkerKey:
     """Return (command, module path, folder, environment) of workers that mirror this process.
 
+    Args:
+        extra_env: variables that they have beside those of this process, or with other values. The folders of a
+            ``PYTHONPATH`` among them are searched as Python itself would: behind the folder of the program.
+
     Raises:
         SettingsError: the current folder has been deleted, so that no worker can start in it.
     """
     folder = current_folder()
     environment = {**os.environ, **(extra_env or {})}
     flat = [text for name in sorted(environment) for text in (name, environment[name])]
-    return interpreter_command(), search_path(folder), folder, flat
+    module_path = search_path(folder)
+    if extra_env and extra_env.get("PYTHONPATH"):
+        more = [entry or folder for entry in extra_env["PYTHONPATH"].split(os.pathsep)]
+        begin = 0 if sys.flags.safe_path else 1
+        module_path = list(dict.fromkeys([*module_path[:begin], *more, *module_path[begin:]]))
+    return interpreter_command(), module_path, folder, flat
 
 
 def search_path(folder: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""The fork server's side of `fray.backend.native.needs`: imports what workers need before they are forked.
+"""The fork server's side of `fray.backend.native.needs`: imports the modules that workers need before they are forked.
 
-That happens in the loader, a fork of the fork server, which is lost without harm: where an import fails, the workers
-import the module by themselves and meet the error where it belongs; where one has left something behind with which a
-process cannot be forked, or that a worker would not have without importing it, nothing is shared.
+The loader, a fork of the fork server, does this, so that no import can harm the fork server. If an import fails, the
+workers import the module themselves, and the task that needs it raises the error. If an import leaves something that
+makes a fork unsafe, or changes what every worker would inherit, the loader is given up and nothing is shared.
 """
 
 from __future__ import annotations
@@ -11,26 +11,28 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from fray.backend.native.needs import FILE_NAME, HEADER_BYTES, Known
 from fray.backend.native.threads import use_threads
 
-__all__ = ["Loading"]
+__all__ = ["Loading", "frozen_imports"]
 
 _THREADS_THAT_EXPECT_FORKS = frozenset(("jemalloc_bg_thd",))
-"""Names of threads that stay in the parent of a fork, and whose library goes on in the child without them."""
+"""Names of threads whose libraries are made for fork(): they go on in the child without the thread."""
 
 
 class Loading:
-    """Reads what a driver needs, and loads it.
+    """Reads which modules a driver's calls need, and imports them.
 
     Args:
-        path: of the driver's file.
+        path: path of the file that the driver writes (`Needs.path`).
 
     Raises:
-        OSError: it is gone, or is another one by now.
+        OSError: the file is gone, or another file has its path by now.
     """
 
     def __init__(self, path: str) -> None:
@@ -40,27 +42,37 @@ class Loading:
             raise FileNotFoundError(path)
 
     def needs(self) -> int:
-        """Return what is known of the driver's calls, a `Known`."""
+        """Return what the driver knows of the needs of its calls, a `Known`."""
         return (os.pread(self._file, 1, 0) or bytes([Known.UNKNOWN]))[0]
 
     def load(self) -> bool:
-        """Import what the driver's calls name; return whether this process can be forked with it."""
+        """Import the modules that the driver's calls need; return whether workers may be forked from this process."""
         before = _traits()
-        use_threads(1)  # no library starts threads; each worker says how many it may have
+        use_threads(1)  # so that no library starts threads here; each worker sets its own number later
         try:
-            for name in ["threadpoolctl", *self._names()]:
-                _import(name)
-        except BaseException:  # a module that wants to end the program, say
+            with frozen_imports():
+                for name in ["threadpoolctl", *self._names()]:
+                    _import(name)
+        except BaseException:  # also SystemExit: a module may call sys.exit when it is imported
             return False
-        if _traits() != before or not _can_be_forked():
-            return False
-        gc.collect()
-        gc.freeze()
-        return True
+        return _traits() == before and _can_be_forked()
 
     def _names(self) -> list[str]:
         length = int.from_bytes(os.pread(self._file, HEADER_BYTES - 1, 1), "little")
         return os.pread(self._file, length, HEADER_BYTES).decode(errors="replace").split()
+
+
+@contextmanager
+def frozen_imports() -> Generator[None, None, None]:
+    """Keep the garbage collector from what the block imports: it leaves next to nothing, and is there to be shared."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
 
 
 def _import(name: str) -> None:
@@ -69,12 +81,13 @@ def _import(name: str) -> None:
     try:
         import_module(name)
     except Exception:
-        # Modules that others have put into sys.modules cannot be found. What else fails, fails in the worker too.
+        # A module that other code has put into sys.modules cannot be found by its name. Any other error occurs again in
+        # the worker, where a user sees it.
         return
 
 
 def _traits() -> list[Any]:
-    """Return what an import must leave as it is."""
+    """Return the state of this process that an import must leave as it is, because workers inherit it."""
     mask = os.umask(0o077)
     os.umask(mask)
     handlers = [signal.getsignal(number) for number in sorted(signal.valid_signals())]
@@ -82,10 +95,9 @@ def _traits() -> list[Any]:
 
 
 def _can_be_forked() -> bool:
-    """Return whether no thread runs that a fork would leave in the middle of something.
+    """Return whether this process has no thread that a fork could interrupt while it holds a lock.
 
-    A library that knows of forks ends its threads in time for one (`pthread_atfork`), and starts them again when they
-    are needed.
+    A library that expects forks ends its threads before one (`pthread_atfork`) and starts them again when needed.
     """
     if not _other_threads():
         return True
@@ -104,6 +116,6 @@ def _other_threads() -> list[str]:
         try:
             with open(f"/proc/self/task/{thread}/comm") as file:
                 names.append(file.read().strip())
-        except OSError:  # it has ended
+        except OSError:  # the thread has ended
             continue
     return [name for name in names if name not in _THREADS_THAT_EXPECT_FORKS]

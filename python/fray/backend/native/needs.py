@@ -1,11 +1,12 @@
-"""What workers are to share: the large packages of this process that its calls name.
+"""Finds the large packages that the calls of this process need, so that its workers can share their memory.
 
-The driver writes them into a file in memory, which the fork server reads (`fray.backend.native.loading`). Only packages
-that are installed are meant, and that this process has imported itself: importing those has no effect that anybody has
-to know of. A program's own modules are not among them, and neither is a package that no call names.
+The driver writes the names of their modules into a file in memory, from which the fork server reads them
+(`fray.backend.native.loading`). Only installed packages count that this process has imported itself, so that an import
+in the fork server has no effect that the program does not expect. The program's own modules are never among them, nor
+are packages that no call names.
 
-The file has a byte that says what is known (`Known`), four bytes for the length of what follows, and names of modules,
-each with a newline behind it, in the order in which this process has imported them. It only ever grows.
+The file has one byte that says what is known (`Known`), four bytes with the length of the rest, and the names of
+modules, each followed by a newline, in the order in which this process has imported them. Names are only ever appended.
 """
 
 from __future__ import annotations
@@ -19,19 +20,21 @@ from importlib.util import find_spec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["FILE_NAME", "HEADER_BYTES", "Known", "Needs"]
+__all__ = ["FILE_NAME", "HEADER_BYTES", "NEEDS_OPTION", "Known", "Needs"]
 
 FILE_NAME = "fray-needs"
+NEEDS_OPTION = "fray_needs"
+"""Of the fork server's interpreter, which takes it away before anybody sees it: the path of the file."""
 HEADER_BYTES = 5
 _MOST_LOOKS = 256
 _MOST_SEARCHED_BYTES = 64 << 10
 _MOST_OWN_MODULES = 1000
 _LARGE_MODULES = 20
-"""A package of fewer modules than these is imported in a few milliseconds."""
+"""Fewest modules of a large package: one with fewer modules takes only a few milliseconds to import."""
 
 
 class Known(IntEnum):
-    """What is known of the needs of calls; as `fray::worker::Needs`."""
+    """What is known of the needs of calls; the values are those of `fray::worker::Needs`."""
 
     UNKNOWN = 0
     NOTHING = 1
@@ -39,7 +42,7 @@ class Known(IntEnum):
 
 
 class Needs:
-    """What the calls of one context need, told to the fork server of its node."""
+    """The packages that the calls of one context need, written for the fork server of its node. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -55,18 +58,18 @@ class Needs:
         self._modules_seen = 0
 
     def close(self) -> None:
-        """Let go of the file; nothing is looked at any more."""
+        """Close the file, and look for no further packages."""
         with self._lock:
             self._looks = _MOST_LOOKS
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
+            file, self._file = self._file, -1
+            if file >= 0:
+                os.close(file)
 
     def __del__(self) -> None:
         self.close()
 
     def see_pickle(self, pickle: bytes) -> bool:
-        """Look for packages in a pickle; return whether further ones are wanted."""
+        """Look for names of packages in a pickle; return whether to look at further pickles."""
         if not self._may_look():
             return False
         if self._pattern is None:
@@ -76,7 +79,7 @@ class Needs:
         return self._looks < _MOST_LOOKS
 
     def see_module(self, name: str) -> None:
-        """Look for packages that a worker imports with this module, of which it is to call a function."""
+        """Look for packages that a worker imports together with this module, one of whose functions it is to call."""
         if self._may_look():
             self._tell(self._imported_with(name) if self._packages else set())
 
@@ -108,7 +111,7 @@ class Needs:
             self._known = known
 
     def _imported_with(self, name: str) -> set[str]:
-        """Return the large packages that a module has names of, itself or through other modules of the program."""
+        """Return the large packages whose names a module uses, directly or through other modules of the program."""
         found: set[str] = set()
         known = {name}
         waiting = [name]
@@ -128,7 +131,7 @@ class Needs:
 
 
 def _home_of(value: Any) -> str:
-    """Return the name of the module that a value is, or comes from; no code of the value's own runs."""
+    """Return the name of the module that `value` is or was defined in, without running any code of the value."""
     kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     if issubclass(kind, ModuleType):
         name = object.__getattribute__(value, "__dict__").get("__name__")
@@ -140,21 +143,24 @@ def _home_of(value: Any) -> str:
 
 
 def _inside(module: str) -> dict[str, Any]:
-    """Return what a module that is loaded has, without having one that is loaded lazily load itself."""
+    """Return the names in a loaded module; reading them must not make a lazily loaded module load itself."""
     loaded: Any = sys.modules.get(module)
     return object.__getattribute__(loaded, "__dict__") if issubclass(type(loaded), ModuleType) else {}
 
 
 def _threads_can_be_told() -> bool:
-    """Return whether a library that is loaded already can be told how many threads the task of a worker may use."""
+    """Return whether threadpoolctl is installed, which limits the threads of libraries that are already loaded.
+
+    Without it, a library that the fork server has loaded would use as many threads as the machine has processors.
+    """
     try:
         return "threadpoolctl" in sys.modules or find_spec("threadpoolctl") is not None
-    except Exception:  # of an import system that the program has changed, or a path that nobody can search
+    except Exception:  # the program may have changed the import system, or sys.path may hold something unreadable
         return False
 
 
 def _large_packages() -> dict[str, list[str]]:
-    """Return the modules of each installed package of this process that takes long to import."""
+    """Return the loaded modules of each installed package that takes long to import, by the name of the package."""
     packages: dict[str, list[str]] = {}
     for name in list(sys.modules):
         packages.setdefault(name.partition(".")[0], []).append(name)
@@ -176,7 +182,7 @@ def _is_installed(inside: dict[str, Any]) -> bool:
 
 
 def _is_own(module: str, inside: dict[str, Any]) -> bool:
-    """Return whether a module is the program's, neither installed nor Python's."""
+    """Return whether a module belongs to the program: it is neither installed nor part of the standard library."""
     if module.partition(".")[0] in sys.stdlib_module_names:
         return False
     return bool(_place_of(inside)) and not _is_installed(inside)

@@ -1,9 +1,10 @@
-"""The methods of a ref of the native engine: `result` and `await`."""
+"""The methods of a ref of the native engine: `result`, `await` and the step of ``async for``."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+import types
 from collections.abc import Generator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,7 +14,7 @@ from fray.backend.native.terminal import lend_terminal
 from fray.backend.native.tracing import awaiting
 from fray.errors import DeadlockError
 
-__all__ = ["awaited_refs", "note_loops", "result", "wait_in_loop"]
+__all__ = ["awaited_refs", "next_in_loop", "note_loops", "result", "wait_in_loop"]
 
 _awaited: dict[asyncio.Future[None], Any] = {}  # the refs that coroutines wait for, by the future that ends the wait
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, Any]] = WeakKeyDictionary()
@@ -28,14 +29,34 @@ def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
     if ref._ready():
         return _native.get(ref._client, ref, None)
+    ref._want_all()
     with awaiting(ref):
         while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
             yield from _until_told(ref)
         return _native.get(ref._client, ref, None)
 
 
-def _until_told(ref: Any) -> Generator[Any, None, None]:
-    """Wait until the engine says that `ref` is ready; raise DeadlockError where it says that it never will be."""
+async def next_in_loop(ref: Any) -> Any:
+    """Return the ref of the next item of a generator task without stopping the running event loop."""
+    try:
+        while (item := ref._take()) is None:
+            await _until_item(ref)
+    except StopIteration:
+        raise StopAsyncIteration from None
+    return item
+
+
+@types.coroutine
+def _until_item(ref: Any) -> Generator[Any, None, None]:
+    yield from _until_told(ref, for_item=True)
+
+
+def _until_told(ref: Any, for_item: bool = False) -> Generator[Any, None, None]:
+    """Wait until the engine says that `ref` is ready; raise DeadlockError where it says that it never will be.
+
+    The engine tells each item of a generator task as well, when the item arrives. With `for_item` the wait ends at once
+    where an item is there already.
+    """
     loop = asyncio.get_running_loop()
     queue = _queue_of(loop, ref._client)
     arrived = loop.create_future()
@@ -45,6 +66,8 @@ def _until_told(ref: Any) -> Generator[Any, None, None]:
             arrived.set_result(None)
 
     queue.add(ref, arrive)
+    if for_item and ref._has_next():
+        arrive()
     wait = queue.begin_wait(ref)
     _awaited[arrived] = ref
     try:
@@ -52,7 +75,7 @@ def _until_told(ref: Any) -> Generator[Any, None, None]:
     finally:
         del _awaited[arrived]
         refusal = queue.end_wait(wait)
-        if arrived.cancelled():
+        if for_item or arrived.cancelled():
             queue.remove(ref, arrive)
     if refusal is not None:
         raise DeadlockError(refusal)

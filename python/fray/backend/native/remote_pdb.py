@@ -16,7 +16,6 @@ class RemotePdb(pdb.Pdb):
     def __init__(self, connection: socket.socket, ended: Callable[[], None]) -> None:
         self._connection = connection
         self._ended = ended
-        self._finished = False
         self._in = connection.makefile("r", encoding="utf-8", errors="replace")
         self._out = cast("TextIO", connection.makefile("w", encoding="utf-8", errors="backslashreplace"))
         super().__init__(skip=["fray", "fray.*"], stdin=self._in, stdout=self._out, nosigint=True, readrc=False)
@@ -34,16 +33,12 @@ class RemotePdb(pdb.Pdb):
 
     def do_EOF(self, arg: str) -> bool:
         """Go on when the terminal is gone."""
-        del arg
         self.clear_all_breaks()
         self.set_continue()
         return True
 
     def finish(self) -> None:
-        """Close the connection."""
-        if self._finished:
-            return
-        self._finished = True
+        """Close the connection; again where an earlier attempt was interrupted."""
         for file in (self._out, self._in):
             try:
                 file.close()

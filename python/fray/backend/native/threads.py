@@ -20,12 +20,13 @@ _own: dict[str, str] = {}
 
 def use_threads(count: int) -> None:
     """Make libraries of this process use `count` threads."""
+    if _own.get(_GENERAL) == str(count):
+        return
     # Most libraries follow the general variable where their own is not set.
-    told = _own.get(_GENERAL) == str(count)
     names = () if _is_users(_GENERAL) else [name for name in _VARIABLES if not _is_users(name)]
     for name in names:
         os.environ[name] = _own[name] = str(count)
-    if not told and len(names) == len(_VARIABLES) and any(library in sys.modules for library in _LIBRARIES):
+    if len(names) == len(_VARIABLES) and any(library in sys.modules for library in _LIBRARIES):
         _tell_loaded_libraries(count)
 
 

@@ -1,7 +1,7 @@
-"""Traces of the native engine: its calls and waits are native code, which asks the recorder of `fray._traces` itself.
+"""Traces of the native engine, whose calls and waits are native code that uses the recorder of `fray._traces` itself.
 
-A worker may be ended as soon as nobody needs it. So the spans that it has not exported yet are a lock of its own on a
-file in the session's folder, and a program that ends waits a moment for these.
+A worker may be ended as soon as no client needs it. So a worker that has spans to export holds a lock on a file in the
+session's folder, and a program that ends waits a moment until these locks are released.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAUSE = 0.01
 
 
 def trace_program(asked: bool | None) -> dict[str, str]:
-    """Trace what this program calls where it is asked for; return the variables that its workers get."""
+    """Trace the calls of this program if this is asked for; return the variables that its workers get."""
     recorder = _traces.switch_on(asked)
     if recorder is None:
         _native.set_tracer(None, None)
@@ -34,7 +34,7 @@ def trace_program(asked: bool | None) -> dict[str, str]:
 
 
 def traced_call(function: Any, trace: bytes, name: str, number: int, attempt: int, folder: str) -> Any:
-    """Return what a worker calls in the place of `function`, whose caller has this trace context."""
+    """Return the function that a worker calls instead of `function`, to make a span for a caller's trace context."""
     if not _Worker.begun:
         _Worker.begun = True
         lock = _UnsentLock(folder)
@@ -48,7 +48,7 @@ def traced_call(function: Any, trace: bytes, name: str, number: int, attempt: in
 
 
 def awaiting(ref: Any) -> AbstractContextManager[None]:
-    """Surround the wait of a coroutine for `ref`."""
+    """Return a context manager that makes a span of a coroutine's wait for `ref`."""
     recorder = _traces.recorder()
     if recorder is None:
         return nullcontext()
@@ -57,20 +57,20 @@ def awaiting(ref: Any) -> AbstractContextManager[None]:
 
 
 def take_cpp_spans(client: Any) -> CppSpans | None:
-    """Record what C++ workers tell of what they run, until it is closed; None while nobody traces."""
+    """Begin to record the spans of C++ workers; None while traces are off. The result must be closed."""
     recorder = _traces.recorder()
     if recorder is None:
         return None
     from fray._cpp_spans import CppSpans
     from fray._trace_pipe import PIPE_VARIABLE, pipe_path
 
-    with suppress(OSError):  # the folder is another file system's, which has no pipes
+    with suppress(OSError):  # the folder is in a file system without pipes
         return CppSpans(pipe_path(client.session_folder(), _traces.worker_variables()[PIPE_VARIABLE]), recorder)
     return None
 
 
 def settle_traces(client: Any, cpp_spans: CppSpans | None) -> None:
-    """Have this program and its workers export what they have recorded, before the program leaves its node."""
+    """Export what this program and its workers have recorded, before the program leaves its node."""
     if cpp_spans is not None:
         cpp_spans.drain()
     if _traces.recorder() is not None and client.is_open():
@@ -79,14 +79,14 @@ def settle_traces(client: Any, cpp_spans: CppSpans | None) -> None:
 
 
 def _wait_for_workers(folder: str, seconds: float) -> None:
-    """Wait until no worker of the session has spans that are not exported."""
+    """Wait until no worker of the session has spans to export."""
     deadline = time.monotonic() + seconds
     with suppress(OSError), open(_path(folder), "ab") as file:
         while time.monotonic() < deadline:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                time.sleep(_PAUSE)  # the kernel tells nobody about a lock that is let go
+                time.sleep(_PAUSE)  # the kernel has no event for the release of a lock
                 continue
             return
 
@@ -96,7 +96,7 @@ def _path(folder: str) -> str:
 
 
 def _full_name(function: Any, name: str) -> str:
-    """Return the name of a call as its caller has it: a method's has its class in front."""
+    """Return the name that the caller's span has for a call: that of a method begins with its class."""
     owner = getattr(function, "__self__", None)
     if owner is None or getattr(function, "__name__", "") != name:
         return name
@@ -105,15 +105,15 @@ def _full_name(function: Any, name: str) -> str:
 
 class _Worker:
     begun = False
-    """A task came with a trace context."""
+    """Whether a task has arrived with a trace context."""
 
 
 class _UnsentLock:
-    """A lock that is held while there are spans to be exported. It is this process's alone, and ends with it."""
+    """A lock that this process holds while it has spans to export; the kernel releases it when the process ends."""
 
     def __init__(self, folder: str) -> None:
         self._file: Any = None
-        with suppress(OSError):  # a worker in a container
+        with suppress(OSError):  # a worker in a container, which does not see the session's folder
             self._file = open(_path(folder), "ab+")  # noqa: SIM115  (open as long as the process lives)
 
     def take(self) -> None:

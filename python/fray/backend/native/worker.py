@@ -1,28 +1,28 @@
-"""The Python side of a worker process. The fork server imports it, and all that it needs, before it forks any."""
+"""The Python side of a worker process. The fork server imports it before it forks any.
+
+What a call may do without is imported where it is used: the fork server has it imported for all workers but the first,
+which begins meanwhile.
+"""
 
 from __future__ import annotations
 
 import atexit
-import importlib
 import io
 import os
 import pickle
 import signal
 import sys
 import threading
+from importlib import import_module
 from typing import Any, NoReturn
 
 from fray import _failures, _native, _traces
 from fray._failures import describe_exception
 from fray._native import FunctionKind, Interrupt
 from fray._stack_dump import offer_stacks
-from fray.backend.native import breakpoints
-from fray.backend.native.actor_host import host_actor
-from fray.backend.native.breakpoints import end_debugging
-from fray.backend.native.context import NativeJobContext
+from fray.backend.native import breakpoints, seat
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
-from fray.backend.native.tracing import traced_call
 from fray.errors import NodeDiedError, TaskTimeoutError
 from fray.job.interruption import interrupt_cancelled
 
@@ -41,14 +41,30 @@ __all__ = [
     "use_threads",
 ]
 
-_loading = False
+_signal: Any = import_module("_signal")
+"""What `signal` calls: that one looks each number and handler up among its enums, in memory that workers share."""
 _pid = 0  # of this worker
+
+
+class _HoldingBack:
+    """Holds interrupts back while a step runs that is to be done completely. Not a generator: debuggers show those."""
+
+    on = False
+
+    def __enter__(self) -> None:
+        self.on = True
+
+    def __exit__(self, *raised: object) -> None:
+        self.on = False
+
+
+_holding_back = _HoldingBack()
 
 
 def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> None:
     """Take the devices that this process has for the rest of its life; called before any task runs."""
     os.environ.update(environment)
-    context = NativeJobContext.current()
+    context = _context()
     if context is not None:
         context._devices = devices  # pyright: ignore[reportPrivateUsage]
 
@@ -59,12 +75,8 @@ def load_function(kind: int, payload: bytes) -> Any:
     An interrupt is held back until the function is loaded: the next task would have to import a half-imported module
     again, could be interrupted in turn, and no task would ever run.
     """
-    global _loading
-    _loading = True
-    try:
+    with _holding_back:
         found = _find(payload.decode()) if kind == FunctionKind.PYTHON_NAME else pickle.loads(payload)
-    finally:
-        _loading = False
     _raise_interrupt()
     return found
 
@@ -87,9 +99,26 @@ def _shortened(path: list[str]) -> str:
 
 
 def traced(function: Any, trace: bytes, name: str, number: int, attempt: int) -> Any:
-    """Return the callable that replaces `function` where its caller is traced."""
-    context = NativeJobContext.current()
-    return traced_call(function, trace, name, number, attempt, "" if context is None else context.session_folder)
+    """Return the callable that replaces `function` where its caller is traced.
+
+    The first call of a worker imports OpenTelemetry. An interrupt is held back meanwhile, and raised by the callable.
+    """
+    with _holding_back:
+        from fray.backend.native.tracing import traced_call
+
+        context = _context()
+        made = traced_call(function, trace, name, number, attempt, "" if context is None else context.session_folder)
+    return _interrupted if _native.interrupt_reason() else made
+
+
+def _interrupted(*args: Any, **kwargs: Any) -> None:
+    _raise_interrupt()
+
+
+def end_debugging() -> None:
+    """Close the debugger that the task which has just ended left open; an interrupt of that task comes too late."""
+    with _holding_back:
+        breakpoints.end_debugging()
 
 
 def may_retry(function: object, error: BaseException) -> bool:
@@ -99,7 +128,7 @@ def may_retry(function: object, error: BaseException) -> bool:
 
 def _find(name: str) -> Any:
     module_name, _, path = name.partition(":")
-    found: Any = importlib.import_module(module_name)
+    found: Any = import_module(module_name)
     for part in path.split("."):
         found = getattr(found, part)
     return found
@@ -111,7 +140,8 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     _pid = os.getpid()
     handle_interrupts()
     _draw_seeds()
-    os.register_at_fork(after_in_child=_be_nobodys_worker)
+    # A child has to find the context of this worker, which it can neither use nor make.
+    os.register_at_fork(before=_context, after_in_child=_be_nobodys_worker)
     _write_each_line_at_once()
     offer_stacks()
     try:
@@ -120,11 +150,13 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
         os._exit(1)  # the node ended this worker before it had begun; no message can be sent
     breakpoints.install(client.session_folder())
     _traces.only_children()
-    NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
+    seat.client_of_worker = client
     failure = None
     try:
         actor = _native.run_worker(client, sys.modules[__name__], page_fd)
         if actor is not None:
+            from fray.backend.native.actor_host import host_actor
+
             host_actor(actor)
     except BaseException as error:
         failure = error
@@ -172,6 +204,11 @@ def _exit_code(raised: BaseException | None) -> int:
     return 1
 
 
+def _context() -> Any:
+    """Return the context of this worker."""
+    return import_module("fray.backend.native.context").NativeJobContext.current()
+
+
 def _be_nobodys_worker() -> None:
     """Handle Ctrl-C as any program does: in this forked child there is no task to cancel."""
     if signal.getsignal(signal.SIGINT) is on_interrupt:
@@ -194,13 +231,12 @@ def _draw_seeds() -> None:
 
 def handle_interrupts() -> None:
     """Have the signal of an interrupt raise in the task; an earlier task may have set another handler."""
-    signal.signal(signal.SIGINT, on_interrupt)
+    _signal.signal(_signal.SIGINT, on_interrupt)
 
 
 def on_interrupt(number: int, frame: Any) -> None:
     """Raise the exception that interrupts the running task; do nothing for a signal that comes after the task's end."""
-    del number, frame
-    if not _loading:
+    if not _holding_back.on:
         _raise_interrupt()
 
 

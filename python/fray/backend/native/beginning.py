@@ -1,0 +1,90 @@
+"""What a context begins with: its node is started, or connected to, before the rest of the context is imported.
+
+From then on the node, and the interpreter of its workers, start beside the imports of this process. So this module
+imports nothing that can wait: no `JobContext` and no options of tasks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from fray._checks import check_actor_name
+from fray._settings import default_namespace
+from fray.backend.native.address import refuse_settings
+from fray.backend.native.breakpoints import DEBUG_VARIABLE
+from fray.backend.native.launch import Opening, attach, check_settings, namespace_env, start_embedded
+from fray.backend.native.needs import Needs
+from fray.backend.native.tracing import trace_program
+
+__all__ = ["Begun", "begin", "closing_on_failure"]
+
+_MOST_PRESTARTED = 100_000
+"""A limit of prestarted workers; the node itself refuses so many CPUs, with a message."""
+
+
+class Begun(NamedTuple):
+    """What `NativeJobContext.of_begun` makes a context of. A node that was started for it ends with this object."""
+
+    opening: Opening
+    needs: Needs | None
+    namespace: str
+    extra_env: Mapping[str, str]
+    debug: bool
+
+
+def begin(
+    cpus: float | None = None,
+    memory: int | None = None,
+    store_memory: int | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
+    resources: Mapping[str, float] | None = None,
+    namespace: str | None = None,
+    address: str | None = None,
+    max_workers: int | None = None,
+    debug: bool = False,
+    worker_env: Mapping[str, str] | None = None,
+    dashboard: bool = False,
+    tracing: bool | None = None,
+) -> Begun:
+    """Start or greet the node of a `NativeJobContext`, which says what these mean, and do not wait for its answer.
+
+    Raises:
+        NodeDiedError: the node cannot be started or reached.
+        SettingsError: settings of a node together with an address.
+        VersionMismatchError: the node at `address` is of another release.
+    """
+    namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
+    debugging = {DEBUG_VARIABLE: str(os.getpid())} if debug else {}
+    extra_env = {**namespace_env(namespace), **debugging, **trace_program(tracing), **(worker_env or {})}
+    if address is not None:
+        given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
+        refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
+        return Begun(attach(address, extra_env), None, namespace, extra_env, debug)
+    check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources)
+    options = {
+        "cpus": cpus,
+        "memory_bytes": memory,
+        "store_memory_bytes": store_memory,
+        "spill_folder": None if spill_dir is None else os.fspath(spill_dir),
+        "resources": dict(resources or {}),
+        "max_workers": max_workers,
+        "dashboard": True if dashboard else None,
+    }
+    prestart = int(min(cpus or len(os.sched_getaffinity(0)), _MOST_PRESTARTED))
+    needs = Needs()
+    with closing_on_failure(needs):
+        return Begun(start_embedded(options, prestart, extra_env, needs.path), needs, namespace, extra_env, debug)
+
+
+@contextmanager
+def closing_on_failure(part: Any) -> Generator[None, None, None]:
+    """Close `part`, which may be None, where the block raises."""
+    try:
+        yield
+    except BaseException:
+        if part is not None:
+            part.close()
+        raise
