@@ -20,6 +20,8 @@ from typing import Any
 
 from fray._leaks import MARKER, marked_processes
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180.0
 END_SECONDS = 30.0
@@ -139,12 +141,3 @@ class RayHead:
 def _path() -> str:
     """Return PATH with this Python in front, for jobs that say ``python``."""
     return os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

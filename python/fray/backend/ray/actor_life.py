@@ -35,9 +35,11 @@ def free_name(name: str, namespace: str) -> None:
 
 
 def wait_until_gone(link: RayActorLink) -> None:
-    """Wait until the name is free."""
+    """Wait until the actor has ended, so that its name is free."""
     deadline = time.monotonic() + _NAME_FREE_SECONDS
     while time.monotonic() < deadline and link.name in [name for _, name in named_actors()]:
+        if state_of(link)[0] == "DEAD":
+            return  # the name is that of an actor in another namespace
         time.sleep(_LOOK_SECONDS)
 
 

@@ -54,7 +54,7 @@ class ActorTable:
         engine = self._engine
         class_name = cls.__qualname__.replace("<locals>.", "")
         demand = engine.place(options.demand(), f"actor {class_name}")
-        sent, keywords = engine.arguments(args, kwargs, "create_actor")
+        sent, keywords = engine.arguments.sent(args, kwargs, "create_actor")
         is_serial = not runs_on_loop(methods) and (options.max_concurrency or 1) == 1
         setup = ActorSetup(engine.namespace, options.name, class_name, methods, is_serial)
         bare = bare_methods(cls, methods) if _traces.recorder() is None else frozenset[str]()

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple, Protocol
 from fray import _traces, errors
 from fray._ref_outside import RefOutsideError
 from fray.backend import BACKENDS
+from fray.backend.ray.arguments import Arguments
 from fray.backend.ray.connection import Connection, Holder
 from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
-from fray.backend.ray.refs import packed
+from fray.backend.ray.own_calls import become_serial_actor
+from fray.backend.ray.refs import is_pickling, packed
 from fray.backend.ray.worker import TRACE_KEYWORD, hear_interrupts, raise_failure, traced
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
@@ -51,7 +53,7 @@ class _Host:
         raw = ray.get_runtime_context().current_actor
         link = RayActorLink(raw, context.engine, setup.class_name, setup.name, setup.methods)
         if setup.is_serial:
-            context.engine.become_serial_actor(link.actor_id)
+            become_serial_actor(link.actor_id)
         self._fray_context = ActorContext(ActorHandle(link), group_name=setup.name or setup.class_name)
         enter_actor(self._fray_context)
         try:
@@ -142,11 +144,10 @@ def _method_of(host: Any, name: str, kwargs: dict[str, Any]) -> Callable[..., An
 class Caller(Holder, Protocol):
     """What links need of the engine that they belong to."""
 
+    arguments: Arguments
+
     def connection(self) -> Connection: ...
     def check_lives(self, link: Any) -> None: ...
-    def arguments(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
     def wrapped(self, answer: Any) -> Any: ...
     def submission_error(
         self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
@@ -194,7 +195,7 @@ class RayActorLink(ActorLink):
             trace = _traces.sent(f"{self.class_name}.{method}", "call")
             kwargs = kwargs if trace is None else {**kwargs, TRACE_KEYWORD: trace}
         if args or kwargs:
-            args, kwargs = engine.arguments(args, kwargs, f"a call of {self.class_name}")
+            args, kwargs = engine.arguments.sent(args, kwargs, f"a call of {self.class_name}")
         try:
             answer = remote(*args, **kwargs)
         except theirs.PendingCallsLimitExceeded:
@@ -227,7 +228,7 @@ class RayActorLink(ActorLink):
 
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
         """Pickle as Ray's handle, which Ray counts on its way, and what handles say about the actor."""
-        if not self._engine.is_pickling():
+        if not is_pickling():
             raise RefOutsideError(
                 "a handle of Fray's can only be pickled inside an argument, a result or an object; pass it itself"
             )
@@ -271,6 +272,6 @@ def link_of(raw: Any, engine: Caller, name: str | None) -> RayActorLink:
 
 
 def _restore(raw: Any, class_name: str, name: str | None, kinds: Mapping[str, str]) -> ActorHandle:
-    context = BACKENDS["ray"].context_class().of_strangers()
+    context = BACKENDS["ray"].context_class().of_unpickled()
     methods = {method: MethodKind(kind) for method, kind in kinds.items()}
     return ActorHandle(RayActorLink(raw, context.engine, class_name, name, methods))

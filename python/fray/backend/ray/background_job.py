@@ -32,7 +32,7 @@ class Attempt(Protocol):
 class BackgroundJob:
     """Starts attempts until one succeeds, the budget is used up, or `stop` is called. The job ends with this process.
 
-    Threading: any thread; `_lock` guards the state.
+    Threading: any thread; `_lock` guards the state, `_starting` the attempt.
 
     Args:
         job_id: id of the job.
@@ -62,6 +62,8 @@ class BackgroundJob:
         self._budget = budget
         self.output = output
         self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        """Held while an attempt is started."""
         self._status = JobStatus.PENDING
         self._count = replicas
         self._ends: list[TaskStatus] = []
@@ -125,6 +127,7 @@ class BackgroundJob:
             if JobStatus.finished(self._status):
                 return
             self._stopping = True
+        with self._starting:  # an attempt that is just being started can be cancelled when it has been
             attempt = self._attempt
         if attempt is not None:
             attempt.cancel()
@@ -133,18 +136,21 @@ class BackgroundJob:
     def _run(self) -> None:
         for number in itertools.count(1):
             try:
-                attempt = self._start(number)
+                attempt = self._begin(number)
             except Exception as error:
                 return self._finish(JobStatus.FAILED, error)
-            with self._lock:
-                self._attempt = attempt
-                stopping = self._stopping
-            if stopping:
-                attempt.cancel()
+            if attempt is None:
+                return self._finish(JobStatus.STOPPED, None)
             ends = attempt.run()
             ending = worst(end for end, _ in ends)
             if ending is Ending.SUCCEEDED or self._stopping or not self._budget.again(ending):
                 return self._settle(ending, ends)
+
+    def _begin(self, number: int) -> Attempt | None:
+        """Start an attempt, unless the job is to stop."""
+        with self._starting:
+            self._attempt = None if self._stopping else self._start(number)
+            return self._attempt
 
     def _settle(self, ending: Ending, ends: list[tuple[Ending, BaseException | None]]) -> None:
         with self._lock:

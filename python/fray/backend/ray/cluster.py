@@ -204,7 +204,7 @@ class RayCluster(Cluster):
         )
 
     def _launch_tpu_job(self, request: JobRequest) -> str:
-        from fray.backend.ray.tpu import PodAttempt
+        from fray.backend.ray.tpu import pod_attempt
 
         runtime_env = with_lines(build_runtime_env(request, self._get_client_spec(), local=self._local))
         self._context()
@@ -212,7 +212,7 @@ class RayCluster(Cluster):
             "tpu",
             request,
             runtime_env,
-            lambda process: PodAttempt(replace(request, entrypoint=Entrypoint.from_callable(process)), runtime_env),
+            lambda process: pod_attempt(replace(request, entrypoint=Entrypoint.from_callable(process)), runtime_env),
         )
 
     def _in_background(

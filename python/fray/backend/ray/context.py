@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 from fray import _traces
 from fray.backend.ray.arrival import arrive_on_ray
 from fray.backend.ray.dashboard import refuse_name
-from fray.backend.ray.engine import RayEngine, split
+from fray.backend.ray.engine import RayEngine
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import task_options
-from fray.backend.ray.refs import RayRef, raw_of, use_for_strangers
+from fray.backend.ray.refs import RayRef, raw_of, use_for_unpickled
+from fray.backend.ray.waiting import split
 from fray.job.arrival import note
 from fray.job.context import JobContext
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
@@ -100,7 +101,7 @@ class RayJobContext(JobContext):
         return context
 
     @classmethod
-    def of_strangers(cls) -> RayJobContext:
+    def of_unpickled(cls) -> RayJobContext:
         """Return the context of refs and handles that come out of a pickle: the newest that is open."""
         cls._living = [known for known in cls._living if (found := known()) is not None and not found._closed]
         newest = cls._living[-1]() if cls._living else None
@@ -179,4 +180,4 @@ class RayJobContext(JobContext):
         return super().wait(refs, num_returns, timeout)
 
 
-use_for_strangers(lambda: RayJobContext.of_strangers().engine.connection())
+use_for_unpickled(lambda: RayJobContext.of_unpickled().engine.connection())

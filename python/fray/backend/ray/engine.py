@@ -9,35 +9,36 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from fray import _traces, errors
+from fray._checks import check_actor_name
 from fray._settings import default_namespace
 from fray.backend.ray.actor_life import named_actors
 from fray.backend.ray.actor_table import ActorTable
 from fray.backend.ray.actors import RayActorLink
+from fray.backend.ray.arguments import Arguments, has_items
 from fray.backend.ray.arrival import reading
+from fray.backend.ray.cancels import Cancels
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
-from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
-from fray.backend.ray.refs import RayRef, RayStream, packed
-from fray.backend.ray.worker import TRACE_KEYWORD, Items, task_failure
+from fray.backend.ray.own_calls import check_can_come, is_serial_actor
+from fray.backend.ray.refs import RayRef, packed
+from fray.backend.ray.stream import RayStream
+from fray.backend.ray.waiting import wait_for
+from fray.backend.ray.worker import TRACE_KEYWORD
 from fray.job.actor_methods import MethodKind
-from fray.job.actors import ActorHandle, ActorLink
-from fray.job.checks import context_closed, foreign_actor, foreign_ref
+from fray.job.actors import ActorLink
+from fray.job.checks import context_closed
 from fray.job.context import JobContext
 from fray.job.engine import Engine
-from fray.job.refs import ObjectRef
 from fray.job.surroundings import is_ray_worker
-from fray.types import ActorOptions, TaskOptions, check_actor_name
+from fray.types import ActorOptions, TaskOptions
 
-__all__ = ["RayEngine", "split"]
+__all__ = ["RayEngine"]
 
 _MOST_TASKS = 1024
-_FORCE_SECONDS = 1.0
 _NOT_CONNECTED: Any = object()
-_NO_ACTOR = "f" * 24
-"""The first part of the id of a task that belongs to no actor."""
 
 
 class RayEngine(Engine):
@@ -68,9 +69,9 @@ class RayEngine(Engine):
         self.namespace = check_actor_name(namespace or default_namespace(), "namespace")
         self._is_closed = False
         self._session: Any = _NOT_CONNECTED
-        self._serial_actor: str | None = None
         self._owns_ray = False
         self._connecting = threading.Lock()
+        self.arguments = Arguments(self.owns, self.owns_actor, type(context).__name__)
 
     # ---- the connection
 
@@ -84,9 +85,8 @@ class RayEngine(Engine):
         self._tasks: list[weakref.ref[RayRef[Any]]] = []
         self._most_tasks = _MOST_TASKS
         self._actors = ActorTable(self)
-        self._forced: set[bytes] = set()
-        self._dropped: weakref.WeakSet[RayRef[Any]] | None = None if is_first else weakref.WeakSet()
-        """Cancelled calls of actors that still run; see `cancel`. Unless it is None, every ref is looked up in it."""
+        self._cancels = Cancels(self._actors)
+        self._has_old_refs = not is_first
         self._connection = Connection(self, global_worker.node)
         self._session = global_worker.node
         self._connected()
@@ -116,7 +116,7 @@ class RayEngine(Engine):
 
     def is_plain(self) -> bool:
         """Return whether refs need no check before Ray is asked for their values."""
-        return self._serial_actor is None and not self._is_closed and self._dropped is None
+        return not (self._is_closed or self._has_old_refs or self._cancels.has_dropped or is_serial_actor())
 
     def check_usable(self) -> None:
         """Connect if necessary; raise ContextClosedError where the context was closed, or Ray was shut down."""
@@ -142,8 +142,8 @@ class RayEngine(Engine):
             trace = _traces.sent(submitter.name, "submit")
             kwargs = kwargs if trace is None else {**kwargs, TRACE_KEYWORD: trace}
         if args or kwargs:
-            args, kwargs = self.arguments(args, kwargs, "create_task")
-            if any(type(value) is Items for value in args) or any(type(value) is Items for value in kwargs.values()):
+            args, kwargs = self.arguments.sent(args, kwargs, "create_task")
+            if has_items(args, kwargs):
                 submitter = self._functions.as_argument(fn, options)
         try:
             answer = (
@@ -162,48 +162,6 @@ class RayEngine(Engine):
             self._most_tasks = max(_MOST_TASKS, 2 * len(self._tasks))
         return ref
 
-    def arguments(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with Ray's refs in the place of Fray's refs.
-
-        Raises:
-            ForeignRefError: a ref or handle of another context.
-        """
-        return (
-            tuple([self._argument(value, verb) for value in args]),
-            {name: self._argument(value, verb) for name, value in kwargs.items()} if kwargs else {},
-        )
-
-    def _argument(self, value: Any, verb: str) -> Any:
-        kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
-        if kind is RayRef:
-            self._check_owned(value, verb)
-            return value._raw
-        if kind is list:
-            return packed(value)
-        if kind in _PLAIN_TYPES:
-            return value
-        if kind is RayStream:
-            self._check_owned(value, verb)
-            return self._items_argument(value)
-        if isinstance(value, ObjectRef):
-            self._check_owned(cast("ObjectRef[Any]", value), verb)
-        elif isinstance(value, ActorHandle) and not self.owns_actor(value._fray_link):  # pyright: ignore[reportPrivateUsage]
-            raise foreign_actor(value, verb, type(self.context).__name__)
-        return cast("Any", value)
-
-    def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
-        if not self.owns(ref):
-            raise foreign_ref(ref, verb, type(self.context).__name__)
-
-    def _items_argument(self, stream: RayStream[Any]) -> Any:
-        """Return the argument for a generator task: all its items or, where it failed, Ray's ref of its failure."""
-        try:
-            return Items(stream.items())
-        except Exception as error:
-            return ray.put(_failed_value(error))
-
     def wrapped(self, answer: Any) -> Any:
         """Return Fray's refs for what Ray's submission returned."""
         if type(answer) is _RAW_REF:
@@ -217,7 +175,7 @@ class RayEngine(Engine):
     ) -> Exception:
         """Return the error to raise where Ray refuses a task or call; it names the argument at fault."""
         if isinstance(error, theirs.RayError):
-            return self._converted(error)
+            return self.converted(error)
         for position, value in [*enumerate(args), *kwargs.items()]:
             if not isinstance(value, _RAW_REF) and not can_pickle(value):
                 from fray._unpicklable import serialization_error
@@ -233,7 +191,7 @@ class RayEngine(Engine):
         try:
             return _new_ref(ray.put(packed(value)), self._connection)
         except theirs.RayError as error:
-            raise self._converted(error) from None
+            raise self.converted(error) from None
         except Exception as error:
             if can_pickle(value):
                 raise
@@ -242,16 +200,16 @@ class RayEngine(Engine):
             raise serialization_error("the value to put", value, error, can_pickle) from None
 
     def get(self, ref: Any, timeout: float | None) -> Any:
-        self._check_dropped(ref)
-        self._check_deadlock(ref, timeout)
+        self._cancels.check_dropped(ref)
+        check_can_come(ref, timeout)
         if type(ref) is RayStream:
             return self.fetch(ref.items(), timeout)
         return self.fetch(ref._raw, timeout)
 
     def get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
         for ref in refs:
-            self._check_dropped(ref)
-            self._check_deadlock(ref, timeout)
+            self._cancels.check_dropped(ref)
+            check_can_come(ref, timeout)
         if any(type(ref) is RayStream for ref in refs):
             deadline = None if timeout is None else time.monotonic() + timeout
             return [self.get(ref, None if deadline is None else max(0.0, deadline - time.monotonic())) for ref in refs]
@@ -272,72 +230,23 @@ class RayEngine(Engine):
         raise failure
 
     def _failure(self, raw: Any, error: Exception, timeout: float | None) -> Exception:
-        if isinstance(error, theirs.WorkerCrashedError) and self._was_forced(raw):
+        if isinstance(error, theirs.WorkerCrashedError) and self._cancels.was_forced(raw):
             return errors.TaskCancelledError("the task was cancelled, its worker ended")
-        return self._converted(error, timeout)
+        return self.converted(error, timeout)
 
     def wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
         self.check_usable()
-        ready_at_once = [ref for ref in refs if self._is_known_ready(ref)]
-        if ready_at_once:
-            return self._wait_beside(ready_at_once, refs, num_returns, timeout)
-        raws = [ref.waitable() for ref in refs]
         try:
-            with _traces.waiting("wait", f"{len(refs)} result{'s' if len(refs) > 1 else ''}"):
-                ready, others = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
+            return wait_for(refs, num_returns, timeout, self._is_known_ready)
         except theirs.RayError as error:
-            raise self._converted(error) from None
-        return split(refs, raws, ready, others)
+            raise self.converted(error) from None
 
     def _is_known_ready(self, ref: Any) -> bool:
-        """Return whether `ref` is ready although Ray does not know."""
-        return ref.is_ready() if type(ref) is RayStream else self._dropped is not None and ref in self._dropped
-
-    def _wait_beside(
-        self, at_once: list[Any], refs: list[Any], num_returns: int, timeout: float | None
-    ) -> tuple[list[Any], list[Any]]:
-        """Wait where Ray does not know that some generators are ready."""
-        ready = {id(ref) for ref in at_once}
-        others = [ref for ref in refs if id(ref) not in ready]
-        missing = num_returns - len(at_once)
-        if others:
-            found, _ = self.wait(others, max(1, missing), timeout if missing > 0 else 0)
-            ready |= {id(ref) for ref in found}
-        chosen = [ref for ref in refs if id(ref) in ready][:num_returns]
-        picked = {id(ref) for ref in chosen}
-        return chosen, [ref for ref in refs if id(ref) not in picked]
+        return ref.is_ready() if type(ref) is RayStream else self._cancels.is_dropped(ref)
 
     def cancel(self, ref: Any, force: bool) -> None:
         self.check_usable()
-        raw = ref.task_ref()
-        if ray.wait([raw], timeout=0, fetch_local=False)[0]:
-            return
-        if force and not _actor_of(raw).startswith(_NO_ACTOR):
-            raise ValueError(
-                "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
-            )
-        if force:
-            self._forced.add(raw.binary())
-            end_tasks([raw], _FORCE_SECONDS)
-        elif type(ref) is RayRef and self._is_serial_call(raw):
-            # Ray would lose the calls behind this one (they fail after 30 s): so it runs on, and its result is dropped.
-            if self._dropped is None:
-                self._dropped = weakref.WeakSet()
-            self._dropped.add(cast("RayRef[Any]", ref))
-        else:
-            ray.cancel(raw)
-
-    def _is_serial_call(self, raw: Any) -> bool:
-        link = self._actors.link(_actor_of(raw))
-        return link is not None and not link.ray_handle._ray_allow_out_of_order_execution
-
-    def _check_dropped(self, ref: Any) -> None:
-        if self._dropped is not None and ref in self._dropped:
-            raise errors.TaskCancelledError("the call was cancelled")
-
-    def _was_forced(self, raw: Any) -> bool:
-        raws = cast("list[Any]", raw) if isinstance(raw, list) else [raw]
-        return any(one.binary() in self._forced for one in raws)
+        self._cancels.cancel(ref, force)
 
     # ---- what refs call
 
@@ -361,7 +270,7 @@ class RayEngine(Engine):
     def wait_in_loop(self, ref: RayRef[Any]) -> Generator[Any, None, Any]:
         """Suspend the running coroutine until Ray has the value, and return it."""
         self.check_holds(ref)
-        self._check_dropped(ref)
+        self._cancels.check_dropped(ref)
         raw = ref.ray_ref
         try:
             with _traces.waiting("get", "1 result"):
@@ -369,32 +278,6 @@ class RayEngine(Engine):
         except theirs.RayError as error:
             failure = self._failure(raw, error, None)
         raise failure
-
-    def next_raw(self, generator: Any) -> Any:
-        """Return Ray's ref of the next item; StopIteration at the end."""
-        try:
-            return next(generator)
-        except theirs.RayError as error:
-            raise self._converted(error) from None
-
-    def failure_of(self, raw: Any) -> Exception | None:
-        """Return what an item of a generator failed with; a failure is always small enough to be here already."""
-        if not global_worker.core_worker.object_exists(raw, memory_store_only=True):
-            return None
-        try:
-            ray.get(raw)
-        except theirs.RayError as error:
-            return self._converted(error)
-        return None
-
-    def end_stream(self, stream: RayStream[Any]) -> None:
-        """End the task of a generator whose ref was dropped."""
-        if not self._is_closed and stream.connection.node is global_worker.node and not stream.is_exhausted():
-            ray.cancel(stream.ray_ref)
-
-    def is_pickling(self) -> bool:
-        """Return whether this thread pickles something for Ray, which then counts the refs in it."""
-        return global_worker.get_serialization_context().is_in_band_serialization()
 
     # ---- actors
 
@@ -414,7 +297,7 @@ class RayEngine(Engine):
         try:
             return self._actors.find(name, namespace)
         except theirs.RayError as error:
-            raise self._converted(error) from None
+            raise self.converted(error) from None
 
     def named_actors(self) -> list[tuple[str, str]]:
         self.check_usable()
@@ -442,20 +325,6 @@ class RayEngine(Engine):
         """Return the resources of the nodes, as of a moment ago at most."""
         self.check_usable()
         return self._capacity.nodes()
-
-    def become_serial_actor(self, actor_id: str) -> None:
-        """Note that this process runs one call of that actor at a time, so that it cannot wait for another."""
-        self._serial_actor = actor_id
-
-    def _check_deadlock(self, ref: Any, timeout: float | None) -> None:
-        if self._serial_actor is None or timeout is not None:
-            return
-        raw = ref.task_ref()
-        if _actor_of(raw) == self._serial_actor and not ray.wait([raw], timeout=0, fetch_local=False)[0]:
-            raise errors.DeadlockError(
-                "the result can never come: it is that of a later call of this actor, which runs one call at a time; "
-                "do not wait for it here, await it in an async method, or raise max_concurrency"
-            )
 
     # ---- where the code runs
 
@@ -491,7 +360,8 @@ class RayEngine(Engine):
 
     # ---- errors
 
-    def _converted(self, error: Any, timeout: float | None = None) -> Exception:
+    def converted(self, error: Any, timeout: float | None = None) -> Exception:
+        """Return what a caller of Fray gets for an exception of Ray's."""
         if isinstance(error, theirs.RayActorError):
             link = self._actors.link(error.actor_id or "")
             return actor_died(error, link.class_name, link.name) if link is not None else actor_died(error)
@@ -500,43 +370,8 @@ class RayEngine(Engine):
         return converted(error)
 
 
-def _actor_of(raw: Any) -> str:
-    return raw.task_id().actor_id().hex()
-
-
-def _failed_value(error: Exception) -> Any:
-    """Return the value in Ray's store that represents the failure of a generator task given as an argument."""
-    return theirs.RayTaskError("generator", str(error), task_failure(error, False))
-
-
 _RAW_REF = ray.ObjectRef
 _REMOTE_FUNCTION = ray.remote_function.RemoteFunction
 _OURS = (RayRef, RayStream)
 _new_ref: Any = RayRef  # without the type parameter: applying it costs as much as making a ref
 _new_stream: Any = RayStream
-_PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple))
-
-
-def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return (ready, others) of `refs`, both in their order; `ready` and `not_ready` are `raws` as Ray splits them."""
-    if len(ready) == 1:
-        # Binary search for the one ref that is ready: before its place both lists are equal, behind it they differ.
-        low, high = 0, len(not_ready)
-        while low < high:
-            middle = (low + high) // 2
-            if raws[middle] is not_ready[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        return [refs[low]], refs[:low] + refs[low + 1 :]
-    found: list[Any] = []
-    others: list[Any] = []
-    left = iter(ready)
-    expected = next(left, None)
-    for ref, raw in zip(refs, raws, strict=True):
-        if raw is expected:
-            found.append(ref)
-            expected = next(left, None)
-        else:
-            others.append(ref)
-    return found, others

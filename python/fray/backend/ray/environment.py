@@ -62,7 +62,6 @@ def build_runtime_env(request: JobRequest, cluster_spec: str | None = None, *, l
     Raises:
         UnsupportedError: uv is needed and not there, or it fails.
     """
-    del cluster_spec
     environment = request.environment if request.environment is not None else create_environment()
     env_vars = _with_device_defaults(request, environment.env_vars)
     extras = _with_device_extra(request, environment)

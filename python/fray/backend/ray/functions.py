@@ -7,7 +7,6 @@ One that could change unnoticed, or that holds refs, which Ray must count, is th
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from inspect import iscoroutinefunction, isgeneratorfunction
 from types import FunctionType
@@ -15,11 +14,12 @@ from typing import Any, NamedTuple
 
 from fray import _traces
 from fray._function_state import (
+    FunctionState,
     is_importable,
-    large_function_message,
     name_of,
     send_main_by_value,
     state_of,
+    warn_of_large_function,
 )
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
@@ -47,7 +47,7 @@ class Submitter(NamedTuple):
     """The name of the task."""
     as_argument: bool
     """Whether the function itself is the first argument."""
-    state: tuple[Any, ...] | None
+    state: FunctionState | None
     """What the function referred to when it was exported; None for one that cannot become stale."""
     options: TaskOptions
     """The options, held so that no other object gets their id."""
@@ -108,7 +108,7 @@ class FunctionTable:
     def _export(
         self,
         fn: Callable[..., Any],
-        state: tuple[Any, ...] | None,
+        state: FunctionState | None,
         setting: TaskSetting,
         max_calls: int | None,
         streams: bool,
@@ -218,5 +218,5 @@ def _check_picklable(fn: Callable[..., Any], wrapper: Callable[..., Any]) -> boo
 
         raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
     if size > _LARGE_BYTES:
-        warnings.warn(large_function_message(fn, size), stacklevel=6)
+        warn_of_large_function(fn, size)
     return True

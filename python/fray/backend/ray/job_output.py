@@ -185,14 +185,14 @@ def _captured(send: Callable[[str], Any]) -> Generator[None]:
         stream.flush()
     kept = os.dup(1), os.dup(2)
     reader, writer = os.pipe()
-    os.dup2(writer, 1)
-    os.dup2(writer, 2)
-    sys.stdout = sys.stderr = open(writer, "w", buffering=1, errors="replace")  # noqa: SIM115  (closed below)
-    ours = sys.stdout
+    ours = open(writer, "w", buffering=1, errors="replace")  # noqa: SIM115  (closed below)
     answers: list[Any] = []
     passing = threading.Thread(target=_pass_on, args=(reader, kept[0], send, answers), daemon=True)
     passing.start()
     try:
+        os.dup2(writer, 1)
+        os.dup2(writer, 2)
+        sys.stdout = sys.stderr = ours
         yield
     finally:
         for stream in {id(stream): stream for stream in (sys.stdout, sys.stderr)}.values():

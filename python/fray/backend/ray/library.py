@@ -7,7 +7,7 @@ from typing import Any
 
 from fray._extras import needs
 
-__all__ = ["cloudpickle", "global_worker", "node_affinity", "part_of_group", "ray", "theirs"]
+__all__ = ["actor_of", "cloudpickle", "global_worker", "node_affinity", "part_of_group", "ray", "theirs"]
 
 with needs("ray", "ray", "the Ray backend"):
     ray: Any = importlib.import_module("ray")
@@ -28,3 +28,13 @@ def part_of_group(group: Any, number: int) -> Any:
     """Return the strategy that puts a task into one bundle of a placement group."""
     strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
     return strategies.PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
+
+
+def actor_of(ref: Any) -> str | None:
+    """Return the id of the actor whose call makes the object of Ray's `ref`; None where a task makes it."""
+    actor_id: str = ref.task_id().actor_id().hex()
+    return None if actor_id.startswith(_NO_ACTOR) else actor_id
+
+
+_NO_ACTOR = "f" * 24
+"""The first part of the id in the place of that of an actor."""

@@ -113,16 +113,15 @@ def _surroundings(variables: Mapping[str, str], folder: str | None) -> Generator
     """Set variables and the current folder inside the block, and restore them: the worker runs other tasks after it."""
     before = {name: os.environ.get(name) for name in variables}
     come_from = os.getcwd()
-    os.environ.update(variables)
-    restored: list[Callable[[], None]] = []
-    if folder is not None and os.path.isdir(folder):
-        os.chdir(folder)
-        restored.append(lambda: os.chdir(come_from))
+    going_to = folder if folder is not None and os.path.isdir(folder) else None
     try:
+        os.environ.update(variables)
+        if going_to is not None:
+            os.chdir(going_to)
         yield
     finally:
-        for restore in restored:
-            restore()
+        if going_to is not None:
+            os.chdir(come_from)
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)

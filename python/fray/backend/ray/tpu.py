@@ -12,6 +12,7 @@ from typing import Any
 
 from fray import errors
 from fray.backend.ray.attempts import Budget, Ending, ending_of, worst
+from fray.backend.ray.background_job import Attempt
 from fray.backend.ray.context import RayJobContext
 from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.engine import RayEngine
@@ -22,7 +23,7 @@ from fray.backend.ray.slices import Node, Slice, find_slices, multislice_variabl
 from fray.cluster import JobRequest, TpuConfig, TpuTopologyInfo, get_tpu_topology
 from fray.types import RuntimeEnv
 
-__all__ = ["PodAttempt", "run_on_pod", "run_on_pod_multislice", "run_on_pod_ray", "run_on_tpu"]
+__all__ = ["pod_attempt", "run_on_pod", "run_on_pod_multislice", "run_on_pod_ray", "run_on_tpu"]
 
 _LOOK_SECONDS = 0.5
 _RESERVE_SECONDS = 600.0
@@ -104,30 +105,20 @@ def run_on_pod_ray(fn: Callable[[], Any], tpu_type: str, **options: Any) -> Any:
     return remote_call(context.namespace).options(**keywords).remote(coordinate)
 
 
-class PodAttempt:
-    """One attempt at a job whose device is a TPU; an `Attempt` of `fray.backend.ray.background_job`."""
+def pod_attempt(request: JobRequest, runtime_env: Mapping[str, Any]) -> Attempt:
+    """Return an attempt at a job whose device is a TPU."""
+    function, device = request.entrypoint.callable_entrypoint, request.resources.device
+    assert function is not None
+    assert isinstance(device, TpuConfig)
+    topology = get_tpu_topology(device.variant)
+    count = max(1, (request.replicas or 1) // topology.vm_count)
 
-    def __init__(self, request: JobRequest, runtime_env: Mapping[str, Any]) -> None:
-        function, device = request.entrypoint.callable_entrypoint, request.resources.device
-        assert function is not None
-        assert isinstance(device, TpuConfig)
-        topology = get_tpu_topology(device.variant)
-        count = max(1, (request.replicas or 1) // topology.vm_count)
+    def call() -> Any:
+        return function.callable(*function.args, **function.kwargs)
 
-        def call() -> Any:
-            return function.callable(*function.args, **function.kwargs)
-
-        # Ray takes the other keys for a whole job, not for a task.
-        env = {key: value for key, value in runtime_env.items() if key in ("env_vars", "pip", "container", "conda")}
-        self._attempt = _Attempt(RayJobContext().engine, call, topology, [count], env, _RESERVE_SECONDS)
-
-    def run(self) -> list[tuple[Ending, BaseException | None]]:
-        """Wait for the end on all machines."""
-        return self._attempt.run()
-
-    def cancel(self) -> None:
-        """End all processes."""
-        self._attempt.cancel()
+    # Ray takes the other keys for a whole job, not for a task.
+    env = {key: value for key, value in runtime_env.items() if key in ("env_vars", "pip", "container", "conda")}
+    return _Attempt(RayJobContext().engine, call, topology, [count], env, _RESERVE_SECONDS)
 
 
 class _Attempt:

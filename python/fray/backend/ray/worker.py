@@ -172,12 +172,12 @@ def _time_limit(seconds: float) -> Generator[None]:
     """Raise TaskTimeoutError inside the block once the time is over."""
 
     def over(number: int, frame: Any) -> None:
-        del number, frame
         raise TaskTimeoutError(f"the task ran past its timeout of {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.getsignal(signal.SIGALRM)
     try:
+        signal.signal(signal.SIGALRM, over)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -186,6 +186,5 @@ def _time_limit(seconds: float) -> Generator[None]:
 
 def _on_interrupt(number: int, frame: Any) -> None:
     """Note the interrupt and raise: Ray interrupts the main thread to cancel a task."""
-    del number, frame
     _Interrupt.came = True
     raise KeyboardInterrupt
