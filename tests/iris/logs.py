@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tests.iris import messages
 from tests.iris.messages import enum
@@ -23,11 +23,18 @@ class Line:
     epoch_ms: int
 
 
+class Output(Protocol):
+    def send_if_due(self) -> None:
+        """Add the lines whose time has come."""
+        ...
+
+
 class LogStore:
     """Threading: any thread."""
 
     def __init__(self) -> None:
         self._lines: list[Line] = []
+        self._outputs: list[Output] = []
         self._lock = threading.Lock()
         self._readers = threading.Semaphore(4)
 
@@ -37,8 +44,20 @@ class LogStore:
             for source, data, epoch_ms in lines:
                 self._lines.append(Line(len(self._lines) + 1, key, source, data, epoch_ms))
 
+    def add_output(self, output: Output) -> None:
+        with self._lock:
+            self._outputs.append(output)
+
+    def drop_output(self, output: Output) -> None:
+        with self._lock:
+            self._outputs.remove(output)
+
     def fetch(self, request: Any) -> Any:
         """Answer FetchLogs."""
+        with self._lock:
+            outputs = list(self._outputs)
+        for output in outputs:
+            output.send_if_due()
         with self._readers:
             with self._lock:
                 newer = self._lines[max(request.cursor, 0) :]

@@ -1,4 +1,7 @@
-"""`Output`: carries what a process writes to the store of logs, some time later, as a worker does."""
+"""`Output`: carries what a process writes to the store of logs, some time later, as a worker does.
+
+Whoever reads the store finds all lines whose time has come, also when the thread that sends them is late.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,16 @@ class Output:
         self._batch = batch
         self._is_wanted = is_wanted
         self._gathered: list[tuple[str, str, int]] = []
+        self._due = 0.0
         self._lock = threading.Lock()
+        self._sending = threading.Lock()
         self._read = threading.Event()
         self._readers: list[threading.Thread] = []
         self._sender = threading.Thread(target=self._send_for_ever, daemon=True)
 
     def start(self, pipes: dict[str, IO[bytes]]) -> None:
+        self._due = time.monotonic() + self._batch
+        self._logs.add_output(self)
         for source, pipe in pipes.items():
             reader = threading.Thread(target=self._gather, args=(source, pipe), daemon=True)
             self._readers.append(reader)
@@ -45,6 +52,7 @@ class Output:
         """Until the process has written its last; sending that takes longer."""
         for reader in self._readers:
             reader.join()
+        self._due = time.monotonic() + self._batch  # the last lines come late as well
         self._read.set()
 
     def join(self) -> None:
@@ -68,11 +76,18 @@ class Output:
     def _send_for_ever(self) -> None:
         while not self._read.wait(self._batch):
             self._send()
-        time.sleep(self._batch)  # the last lines come late as well
+        time.sleep(self._batch)
         self._send()
+        self._logs.drop_output(self)
+
+    def send_if_due(self) -> None:
+        if time.monotonic() >= self._due:
+            self._send()
 
     def _send(self) -> None:
-        with self._lock:
-            lines, self._gathered = self._gathered, []
-        if self._is_wanted():
-            self._logs.add(self._key, lines)
+        with self._sending:
+            with self._lock:
+                lines, self._gathered = self._gathered, []
+            if self._is_wanted():
+                self._logs.add(self._key, lines)
+            self._due = time.monotonic() + self._batch

@@ -469,7 +469,7 @@ def _outlive_host(started: str) -> list[Any]:
     seconds = time.monotonic() - begun
     assert ctx.list_named_actors() == []
     again = shared()
-    return [found, seconds < 10, again == counter, again.add().result(), first != again.task().result()]
+    return [found, seconds < 30, again == counter, again.add().result(), first != again.task().result()]
 
 
 @pytest.mark.skipif(bool(REAL), reason="kills a process that runs on the same machine")
@@ -742,7 +742,7 @@ def _end_while_the_controller_is_away(started: str, door: str, ended: str) -> li
             found.append(error.executed)
     seconds = time.monotonic() - begun
     Path(ended).write_text("")
-    return [*found, seconds < 20]
+    return [*found, seconds < 60]
 
 
 def test_end_is_told_while_the_controller_is_away(own_iris: IrisCluster, stand_in: Controller, tmp_path: Path) -> None:

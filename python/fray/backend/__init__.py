@@ -78,6 +78,8 @@ class Backend(NamedTuple):
         keys: the keys of its specs, each with the reader of its values; they are keywords of `context` and `cluster`.
         context: ``module:class`` of its `JobContext`. ``class.later(**settings)`` makes one that starts when it is
             used, where `is_remote`, and ``class.current()`` returns that of a worker process, where it `is_worker`.
+        begin: ``module:function`` that takes the settings of a context and starts what takes long, for
+            ``class.of_begun`` to make the context of: the class is imported meanwhile. None where nothing is started.
         cluster: ``module:class`` of its `Cluster`; None where it starts no jobs.
         aliases: other names that `create_job_ctx` knows it by.
         cluster_keys: the keys that concern jobs alone, which the context does not take.
@@ -92,6 +94,7 @@ class Backend(NamedTuple):
     keys: Mapping[str, Reader]
     context: str
     cluster: str | None = None
+    begin: str | None = None
     aliases: tuple[str, ...] = ()
     cluster_keys: tuple[str, ...] = ()
     task_options: str = "refused"
@@ -118,12 +121,12 @@ def loaded(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _is_native_loaded() -> bool:
-    return hasattr(sys.modules.get("fray.backend.native"), "NativeJobContext")
+def _is_native_worker() -> bool:
+    return getattr(sys.modules.get("fray.backend.native.seat"), "client_of_worker", None) is not None
 
 
 def _is_iris_worker() -> bool:
-    return bool(os.environ.get(IRIS_WORKER_VARIABLE)) and is_iris_task() and _is_native_loaded()
+    return bool(os.environ.get(IRIS_WORKER_VARIABLE)) and is_iris_task() and _is_native_worker()
 
 
 _NODE_KEYS: dict[str, Reader] = {
@@ -150,7 +153,8 @@ BACKENDS = {row.name: row for row in (
     Backend("thread", {"max_workers": _count}, "fray.backend.local:ThreadContext", aliases=("threadpool",),
             task_options="ignored", workers_key="max_workers", is_remote=False),
     Backend("local", _NODE_KEYS, "fray.backend.native:NativeJobContext", "fray.backend.native.cluster:LocalCluster",
-            aliases=("native",), cluster_keys=("use_isolated_env",), workers_key="cpus", is_worker=_is_native_loaded),
+            "fray.backend.native:begin", aliases=("native",), cluster_keys=("use_isolated_env",), workers_key="cpus",
+            is_worker=_is_native_worker),
     Backend("ray", _RAY_KEYS, "fray.backend.ray.context:RayJobContext", "fray.backend.ray.cluster:RayCluster",
             task_options="ray_options", is_worker=is_ray_worker),
     Backend("iris", _IRIS_KEYS, "fray.backend.iris.context:IrisJobContext", "fray.backend.iris.cluster:IrisCluster",

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
-from fray._checks import CheckedKeywords, check_env, check_text, text_list
+from fray._checked_keywords import CheckedKeywords
+from fray._checks import check_env, check_text, text_list
 
 __all__ = ["EnvironmentConfig", "create_environment"]
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
-from fray._checks import CheckedKeywords, check_count
+from fray._checked_keywords import CheckedKeywords
+from fray._checks import check_count
 from fray.cluster.entrypoint import Entrypoint
 from fray.cluster.environment import EnvironmentConfig
 from fray.cluster.resources import ResourceConfig

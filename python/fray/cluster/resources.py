@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypedDict, Unpack
 
-from fray._checks import CheckedKeywords, check_amount, check_count, check_flag, check_text, text_list
+from fray._checked_keywords import CheckedKeywords
+from fray._checks import check_amount, check_count, check_flag, check_text, text_list
 from fray._units import parse_bytes
 from fray.cluster.devices import CpuConfig, DeviceConfig, GpuConfig, GpuType, TpuConfig
 from fray.cluster.tpu_topology import TpuTopologyInfo, TpuType, get_tpu_topology

@@ -34,14 +34,12 @@ class IrisJobContext(JobContext):
     _current: ClassVar[IrisJobContext | None] = None
 
     def __init__(self, controller: str | None = None, user: str | None = None, token_file: str | None = None) -> None:
-        del controller, user, token_file
         current_task()
         self._stand_on(_native()(**_node()))
 
     @classmethod
     def later(cls, **settings: Any) -> IrisJobContext:
         """Return a context that starts its node when it is first used; it takes what the constructor takes."""
-        del settings
         current_task()
         context = cls.__new__(cls)
         context._stand_on(_native().later(**({} if _native().current() is not None else _node())))

@@ -86,7 +86,6 @@ async def _introduce(sock: socket.socket, host: str, actor: str, secret: bytes) 
 
 
 def _nothing_else(request: Request) -> bool:
-    del request
     return False
 
 

@@ -1,16 +1,14 @@
-"""`ResourceSpec`: what each task of an Iris job needs; conversions from and to `ResourceConfig`."""
+"""`ResourceSpec`: what each task of an Iris job needs, made from a `ResourceConfig`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fray.cluster.devices import CpuConfig, DeviceConfig, GpuConfig, TpuConfig
+from fray.cluster.devices import GpuConfig, TpuConfig
 from fray.cluster.resources import ResourceConfig
 from fray.cluster.tpu_topology import get_tpu_topology
 
-__all__ = ["Constraint", "ResourceSpec", "config_of", "spec_of"]
-
-_UNITS = (("t", 2**40), ("g", 2**30), ("m", 2**20), ("k", 2**10))
+__all__ = ["Constraint", "ResourceSpec", "spec_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +73,6 @@ def spec_of(resources: ResourceConfig, replicas: int | None = None) -> ResourceS
     )
 
 
-def config_of(spec: ResourceSpec) -> ResourceConfig:
-    """Return the resources that a spec describes, with amounts as people write them.
-
-    Raises:
-        ValueError: a constraint, or a device, that a `ResourceConfig` has no field for.
-    """
-    found = {constraint.key: constraint.values for constraint in spec.constraints}
-    unknown = set(found) - {"preemptible", "region", "zone", "device-variant"}
-    if unknown:
-        raise ValueError(f"ResourceConfig has no field for the constraints {', '.join(sorted(unknown))}")
-    alternatives = found.get("device-variant", ())[1:]
-    names: list[str] = [_as_variant(spec.device, name) for name in alternatives]
-    return ResourceConfig(
-        cpu=spec.cpu_millicores / 1000,
-        ram=_size_text(spec.memory_bytes),
-        disk=_size_text(spec.disk_bytes),
-        device=_device(spec),
-        preemptible=found.get("preemptible") != ("false",),
-        regions=list(found["region"]) if "region" in found else None,
-        zone=found["zone"][0] if "zone" in found else None,
-        replicas=spec.replicas,
-        device_alternatives=names or None,
-        image=spec.task_image or None,
-    )
-
-
 def _constraints(resources: ResourceConfig, variant: str) -> list[Constraint]:
     constraints: list[Constraint] = []
     if not resources.preemptible:
@@ -113,25 +85,3 @@ def _constraints(resources: ResourceConfig, variant: str) -> list[Constraint]:
         others = tuple(name.lower() for name in resources.device_alternatives)
         constraints.append(Constraint("device-variant", (variant, *others)))
     return constraints
-
-
-def _device(spec: ResourceSpec) -> DeviceConfig:
-    if spec.device == "gpu":
-        return GpuConfig(spec.variant or "auto", count=spec.count)
-    if spec.device == "tpu":
-        return TpuConfig(spec.variant, topology=spec.topology or None)
-    if spec.device != "cpu":
-        raise ValueError(f"unknown device {spec.device!r}; known are cpu, gpu and tpu")
-    return CpuConfig()
-
-
-def _as_variant(device: str, name: str) -> str:
-    return GpuConfig(name).variant if device == "gpu" else name
-
-
-def _size_text(size: int) -> str:
-    """Return an amount in the largest unit that holds it exactly."""
-    for unit, factor in _UNITS:
-        if size and size % factor == 0:
-            return f"{size // factor}{unit}"
-    return str(size)
