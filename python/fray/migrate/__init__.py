@@ -1,15 +1,22 @@
-"""Moves programs from Ray's API to Fray's own, and back: what `fray migrate` does.
+"""`fray migrate`: moves programs from Ray's API to Fray's own, and back.
 
-Nothing else imports this package, and it imports nothing of the engine: it reads and writes programs. It needs libcst,
-which the extra ``fray[migrate]`` brings.
+Nothing else imports this package, and it imports nothing of the engine: it only reads and writes programs. It parses
+them with libcst, which the extra ``fray[migrate]`` installs.
 
-    files       what lies on the disk, and how it is replaced
-    notebook    notebooks as programs
-    source      one parsed program and its names; the project that it is part of
-    kinds       what expressions stand for: remote functions, actors, refs
-    ray_side    how programs for Ray say so, fray_side how programs for Fray do
-    from_ray    what a program for Ray has to change, to_ray what one for Fray has
-    plan        which of that is moved together
-    contexts, imports, rewrite    the new text
-    program, command, report      all of it, for a list of files
+A migration first infers what the expressions of all given programs stand for. Then it finds what has to change
+(sites) and what has no counterpart (blockers), decides which sites can change together, and writes the new text.
+
+    files                         read files and replace them
+    notebook                      the cells of a notebook as one program
+    source                        a parsed program with its names, and the project of all programs
+    kinds                         what expressions stand for: remote functions, actors, refs
+    inference, bindings           infer the kinds of expressions, and those of names
+    assignments, calls, answers   what the inference knows of the programs, and what it has found out
+    ray_side, fray_side           recognize remote functions, actors and calls in programs for Ray and for Fray
+    sites                         sites and blockers
+    from_ray, to_ray              find the sites and blockers of a program for Ray, and of one for Fray
+    decorating, task_arguments    what `to_ray` decides for definitions and for arguments
+    plan                          decides which sites are replaced
+    contexts, imports, rewrite    write the new text
+    program, command, report      run all of this for a list of files
 """

@@ -1,4 +1,4 @@
-"""``python -m fray.migrate [OPTIONS] PATH...``: what the program `fray migrate` becomes."""
+"""``python -m fray.migrate [OPTIONS] PATH...``: the command `fray migrate` replaces itself by this program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
 except KeyboardInterrupt:
     print("fray migrate: interrupted; nothing is half written", file=sys.stderr)
     code = INTERRUPTED
-except BrokenPipeError:  # nobody reads the report any more
+except BrokenPipeError:  # the reader of the report has closed the pipe; Python must not flush into it at its exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     code = FAILED
 sys.exit(code)

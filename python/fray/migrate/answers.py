@@ -1,7 +1,7 @@
-"""`Answers`: questions about a program that may lead back to themselves, each answered once.
+"""`Answers`: the least fixed point of questions about a program that may depend on themselves.
 
-What a variable stands for may depend on what a function returns, and that on the variable again. The answer that is
-looked for is the least one: a question that leads back to itself adds nothing to its own answer.
+The kind of a variable may depend on what a function returns, which may depend on that variable again. Of all answers
+that agree with each other the least one is wanted: a question that leads back to itself adds nothing to its answer.
 """
 
 from __future__ import annotations
@@ -14,31 +14,35 @@ __all__ = ["Answers"]
 Answer = TypeVar("Answer")
 
 _MOST_ROUNDS = 4
-"""A list that contains itself would get a longer answer each time."""
+"""Most rounds of one question: the answer for a list that contains itself would grow in each round, without end."""
 
 
 class Answers(Generic[Answer]):
-    """Remembers answers by the number of their question; `nothing` is the answer that adds nothing to another.
+    """Finds answers by fixed-point iteration, and remembers each by the number of its question.
 
-    A question that is asked while it is being answered gets its answer of the round before, at first `nothing`. All
-    that is found in a round is used again in that round, so its work grows with the number of questions and not with
-    that of the ways between them. Rounds follow each other until one that has used the answers which it has found.
+    A question that is asked while it is being answered gets its answer of the previous round; in the first round that
+    is `nothing`, the answer that adds nothing to any other. Within a round every question is answered once, so that the
+    work of a round grows with the number of questions, not with the number of paths between them. The rounds end when
+    all answers that a round took from the previous one are also the answers that it has found.
+
+    Args:
+        nothing: the neutral answer.
     """
 
     def __init__(self, nothing: Answer) -> None:
         self._nothing = nothing
         self._known: dict[int, Answer] = {}
         self._found: dict[int, Answer] = {}  # in this round
-        self._before: dict[int, Answer] = {}  # in the round before
+        self._before: dict[int, Answer] = {}  # in the previous round
         self._open: set[int] = set()
-        self._guessed: set[int] = set()  # asked while they were open
+        self._guessed: set[int] = set()  # questions of this round that were asked while they were open
 
     def clear(self) -> None:
         """Forget all answers."""
         self._known.clear()
 
     def of(self, question: int, find: Callable[[], Answer]) -> Answer:
-        """Return the answer of `question`; `find` works it out, and may ask others."""
+        """Return the answer of `question`; `find` computes the answer, and may ask other questions."""
         for answers in (self._known, self._found):
             if question in answers:
                 return answers[question]

@@ -1,4 +1,4 @@
-"""Small pieces of trees: names, calls, keywords."""
+"""Makes and reads small syntax trees: names, calls, keywords, literals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = [
     "is_literal",
     "keyword",
     "literal",
+    "named_arguments",
     "string",
-    "tuple_of",
 ]
 
 _EQUAL = cst.AssignEqual(whitespace_before=cst.SimpleWhitespace(""), whitespace_after=cst.SimpleWhitespace(""))
@@ -34,7 +34,7 @@ def chain(text: str) -> cst.BaseExpression:
 
 
 def arg(value: cst.BaseExpression) -> cst.Arg:
-    """Return an argument by position."""
+    """Return a positional argument."""
     return cst.Arg(value)
 
 
@@ -49,19 +49,14 @@ def call(function: cst.BaseExpression | str, args: Iterable[cst.Arg] = ()) -> cs
 
 
 def string(text: str) -> cst.SimpleString:
-    """Return a text in double quotes."""
+    """Return a string literal in double quotes."""
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if text.isprintable() else repr(text)
     return cst.SimpleString(quoted)
 
 
 def dict_of(items: Iterable[tuple[str, cst.BaseExpression]]) -> cst.Dict:
-    """Return a dict with these texts as its keys."""
+    """Return a dict display with these keys."""
     return cst.Dict([cst.DictElement(string(key), value) for key, value in items])
-
-
-def tuple_of(values: Iterable[cst.BaseExpression]) -> cst.Tuple:
-    """Return a tuple in parentheses."""
-    return cst.Tuple([cst.Element(value) for value in values])
 
 
 def assign(name: str, value: cst.BaseExpression, lines: Sequence[cst.EmptyLine] = ()) -> cst.SimpleStatementLine:
@@ -91,7 +86,7 @@ _PUNCTUATION = (
 
 
 def is_literal(node: cst.CSTNode) -> bool:
-    """Return whether an expression means the same wherever it stands."""
+    """Return whether an expression is made of literals only, so that it has the same value in every place."""
     if isinstance(node, cst.Name):
         return node.value in ("None", "True", "False")
     if isinstance(node, (*_LITERALS, *_PUNCTUATION)):
@@ -102,7 +97,7 @@ def is_literal(node: cst.CSTNode) -> bool:
 
 
 def literal(node: cst.CSTNode | None) -> object:
-    """Return the value of a number, a text, a truth value or None; `NotImplemented` for anything else."""
+    """Return the value of a literal number, string, bool or None; `NotImplemented` for any other expression."""
     if isinstance(node, cst.Name):
         return {"None": None, "True": True, "False": False}.get(node.value, NotImplemented)
     if isinstance(node, (cst.Integer, cst.Float)):
@@ -125,3 +120,13 @@ def comments(node: cst.CSTNode) -> Counter[str]:
             found[current.value] += 1
         stack.extend(current.children)
     return found
+
+
+def named_arguments(args: Sequence[cst.Arg], names: Sequence[str]) -> dict[str, cst.BaseExpression] | None:
+    """Return all arguments by name; None if some are unpacked, or more than there are names."""
+    found: dict[str, cst.BaseExpression] = {}
+    for number, item in enumerate(args):
+        if item.star or (item.keyword is None and number >= len(names)):
+            return None
+        found[item.keyword.value if item.keyword is not None else names[number]] = item.value
+    return found if len(found) == len(args) else None

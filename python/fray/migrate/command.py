@@ -17,11 +17,11 @@ from fray.migrate.to_ray import to_ray
 
 __all__ = ["main"]
 
-# The table of src/cli/exit_codes.h.
+# The exit codes are those of src/cli/exit_codes.h.
 OK, FAILED, USAGE, NOT_FOUND = 0, 1, 2, 3
 
 _MOST_CALLS = 5000
-"""Each may take a kilobyte of a stack of 8 MB."""
+"""The recursion limit while programs are moved: a call may take 1 KB of stack, and a thread has a stack of 8 MB."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -65,7 +65,10 @@ def main(words: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def _deep_programs() -> Generator[None]:
-    """Let what a variable is made of be followed over some hundred steps, each of which takes a dozen Python calls."""
+    """Raise the recursion limit, so that a value can be followed through some hundred variables.
+
+    Each of these steps takes a dozen nested Python calls.
+    """
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _MOST_CALLS))
     try:

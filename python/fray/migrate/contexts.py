@@ -1,7 +1,7 @@
-"""Where ``ctx = fray.get_job_context()`` stands: once in a function, before the first statement that needs it.
+"""Decides where ``ctx = fray.get_job_context()`` stands: once in a function, before the first statement that uses it.
 
-Where one statement cannot serve all uses, because the engine is started or ended between them, or because it would run
-when a module is imported, each use calls the function itself.
+Sometimes one statement cannot serve all uses: the engine is started or ended between them, or the statement would run
+when a module is imported. Then each use calls ``fray.get_job_context()`` itself.
 """
 
 from __future__ import annotations
@@ -16,20 +16,31 @@ __all__ = ["Places", "place_contexts"]
 
 
 class Places:
-    """Where contexts are looked up in one source."""
+    """The places where one source looks its context up.
+
+    Args:
+        name: the variable that holds the context.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.inline: set[int] = set()
-        """Uses that look it up themselves."""
+        """Ids of the uses that call ``fray.get_job_context()`` themselves."""
         self.before: set[int] = set()
-        """Statements that a look-up stands before."""
+        """Ids of the statements before which the look-up is written."""
 
 
 def place_contexts(
     source: Source, uses: Iterable[cst.CSTNode], starts: Sequence[cst.CSTNode], ends: Sequence[cst.CSTNode]
 ) -> Places:
-    """Decide for all `uses`; `starts` and `ends` are where the engine is started and ended."""
+    """Decide where the context for all `uses` is looked up.
+
+    Args:
+        source: the program.
+        uses: nodes that need the context.
+        starts: nodes that start the engine.
+        ends: nodes that end the engine.
+    """
     places = Places(_free_name(source))
     by_function: dict[cst.CSTNode | None, list[cst.CSTNode]] = {}
     for use in uses:
@@ -51,7 +62,7 @@ def _free_name(source: Source) -> str:
 
 
 def _function(source: Source, node: cst.CSTNode) -> cst.CSTNode | None:
-    """Return the function whose variables `node` sees; lambdas see those of the function around them."""
+    """Return the function whose variables `node` sees, None at module level; a lambda sees those around it."""
     function = source.function_of(node)
     while isinstance(function, cst.Lambda):
         function = source.function_of(function)
@@ -59,7 +70,7 @@ def _function(source: Source, node: cst.CSTNode) -> cst.CSTNode | None:
 
 
 def _path(source: Source, node: cst.CSTNode) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
-    """Return (block, statement in it) from the function's body down to `node`."""
+    """Return the blocks around `node`, from the body of its function inwards, each with its statement around `node`."""
     function = _function(source, node)
     path: list[tuple[cst.CSTNode, cst.CSTNode]] = []
     current = node
@@ -82,7 +93,11 @@ def _inside(source: Source, node: cst.CSTNode, block: cst.CSTNode | None) -> boo
 def _place(
     source: Source, uses: Sequence[cst.CSTNode], limits: Sequence[cst.CSTNode], ends: Sequence[cst.CSTNode]
 ) -> cst.CSTNode | None:
-    """Return the statement that the look-up stands before, None where there is no such place."""
+    """Return the statement before which one look-up serves all `uses`; None where there is no such statement.
+
+    That is the first statement with a use, in the innermost block around all uses that no loop or class body repeats.
+    The engine must not be started or ended between the look-up and a use.
+    """
     paths = [_path(source, use) for use in uses]
     shortest = min(len(path) for path in paths)
     depth = 0
@@ -100,7 +115,7 @@ def _place(
         return None
     if any(_one_line(source, use, block) for use in uses):
         return None
-    if isinstance(block, cst.Module) and isinstance(first, (cst.If, cst.ClassDef)) and _only_when_main(first):
+    if isinstance(block, cst.Module) and isinstance(first, cst.If) and _only_when_main(first):
         return None
     for limit in limits:
         after_all = limit in ends and all(source.position(use) < source.position(limit) for use in uses)
@@ -116,7 +131,7 @@ def _repeats(source: Source, block: cst.CSTNode) -> bool:
 
 
 def _in_loop(source: Source, node: cst.CSTNode, block: cst.CSTNode) -> bool:
-    """Return whether `node` is in a loop inside of `block`."""
+    """Return whether a loop inside of `block` is around `node`."""
     for parent in source.ancestors(node):
         if parent is block:
             return False
@@ -126,7 +141,7 @@ def _in_loop(source: Source, node: cst.CSTNode, block: cst.CSTNode) -> bool:
 
 
 def _one_line(source: Source, node: cst.CSTNode, block: cst.CSTNode) -> bool:
-    """Return whether `node` is what follows a condition on its line."""
+    """Return whether `node` follows a colon on its line, as in ``if x: f()``, where no statement fits before it."""
     for parent in source.ancestors(node):
         if parent is block:
             return False
@@ -136,15 +151,16 @@ def _one_line(source: Source, node: cst.CSTNode, block: cst.CSTNode) -> bool:
     return False
 
 
-def _only_when_main(statement: cst.If | cst.ClassDef) -> bool:
-    if isinstance(statement, cst.ClassDef):
-        return False
+def _only_when_main(statement: cst.If) -> bool:
     test = statement.test
     return isinstance(test, cst.Comparison) and dotted(test.left) == "__name__"
 
 
 def _is_before(source: Source, limit: cst.CSTNode, block: cst.CSTNode, first: cst.CSTNode) -> bool:
-    """Return whether `limit` has surely run when `first`, in `block`, begins, or never does."""
+    """Return whether `limit`, if it runs at all, has run when the statement `first` of `block` begins.
+
+    That is certain if it stands above `first`, in `block` or in one of the blocks around it.
+    """
     if source.position(limit) >= source.position(first):
         return False
     blocks = [

@@ -1,4 +1,4 @@
-"""`fray.Executor`, whose counterpart in Ray is the Pool of `ray.util.multiprocessing`."""
+"""Moves `fray.Executor` to Ray, where its counterpart is the `Pool` of `ray.util.multiprocessing`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Protocol
 
 import libcst as cst
 
-from fray.migrate.build import arg, call, dict_of, keyword, literal
-from fray.migrate.pools import named_arguments, pool_variable
-from fray.migrate.ray_side import uses_of
+from fray.migrate.build import arg, call, dict_of, keyword, literal, named_arguments
+from fray.migrate.ray_side import pool_variable, uses_of
 from fray.migrate.sites import Build, Rewriter
 from fray.migrate.source import Source, dotted
 
@@ -21,7 +20,7 @@ _WHAT = "Ray's Pool has what is taken at once: list(pool.map(...)), a loop over 
 
 
 class Finds(Protocol):
-    """What finds the sites of a file."""
+    """The finder of sites, as this module uses it."""
 
     source: Source
 
@@ -38,7 +37,7 @@ class Finds(Protocol):
 
 
 def move_executor(finds: Finds, node: cst.Call) -> None:
-    """Make an Executor, and all that is done with it, a Pool; block it where some of that has no counterpart."""
+    """Make an Executor a Pool with all its uses; block it if one of the uses has no counterpart."""
     source = finds.source
     variable = pool_variable(source, node)
     arguments = named_arguments(node.args, tuple(_ARGUMENTS))
@@ -48,7 +47,6 @@ def move_executor(finds: Finds, node: cst.Call) -> None:
         return
 
     def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-        del new
         given = [keyword(_ARGUMENTS[name], rewriter.sub(value)) for name, value in arguments.items()]
         return call("ray.util.multiprocessing.Pool", given)
 
@@ -60,7 +58,7 @@ def move_executor(finds: Finds, node: cst.Call) -> None:
 
 
 def _counterpart(source: Source, use: cst.CSTNode) -> tuple[cst.CSTNode, Build] | None:
-    """Return what is done with the pool and what makes its counterpart; None where there is none."""
+    """Return the node of a use of the pool, and the function that builds its counterpart; None if there is none."""
     method = source.parent(use)
     node = source.parent(method) if isinstance(method, cst.Attribute) and method.value is use else None
     if not isinstance(node, cst.Call) or not isinstance(method, cst.Attribute) or node.func is not method:
@@ -91,10 +89,9 @@ def _map(source: Source, node: cst.Call, pool: cst.BaseExpression) -> tuple[cst.
         isinstance(parent, cst.CompFor) and not isinstance(source.parent(parent), cst.GeneratorExp)
     )
     if not taken or (verb == "starmap" and not in_list):
-        return None  # an iterator that may outlive the pool
+        return None  # the iterator of results may outlive the pool
 
     def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-        del new
         given = [arg(rewriter.sub(plain[0].value)), arg(rewriter.sub(items))]
         given += [keyword(name, rewriter.sub(value)) for name, value in words.items()]
         return call(cst.Attribute(pool, cst.Name(verb if in_list else "imap")), given)
@@ -115,7 +112,6 @@ def _submit(source: Source, node: cst.Call, pool: cst.BaseExpression) -> tuple[c
         return None
 
     def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-        del new
         given = [arg(rewriter.sub(node.args[0].value))]
         plain = [item for item in rest if item.keyword is None and item.star != "**"]
         if len(plain) == 1 and plain[0].star:
@@ -139,7 +135,7 @@ def _submit(source: Source, node: cst.Call, pool: cst.BaseExpression) -> tuple[c
 
 
 def _shutdown(source: Source, node: cst.Call, pool: cst.BaseExpression) -> tuple[cst.CSTNode, Build] | None:
-    """Return ``close()``, ``terminate()``, or ``join()`` behind one of those."""
+    """Return the counterpart of ``shutdown``: ``close()``, ``terminate()``, or a ``join()`` after one of these."""
     given = named_arguments(node.args, ("wait", "cancel_futures"))
     if given is None or not isinstance(source.parent(node), cst.Expr):
         return None

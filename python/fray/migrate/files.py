@@ -1,7 +1,7 @@
-"""Files as they lie on the disk: which there are, what is in them, and how they are written anew.
+"""Finds, reads and replaces files.
 
-What a file cannot be moved for is one sentence, `RefusedError`. A file is replaced as a whole and keeps its mode, its
-encoding, its byte order mark and the ends of its lines; where one of several cannot be, none is.
+A file that cannot be moved raises `RefusedError`, which says why. A file is replaced as a whole and keeps its mode,
+its encoding, its byte order mark and its line endings. If one of several files cannot be replaced, none is.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _SUFFIXES = (".py", ".ipynb")
 
 
 class RefusedError(Exception):
-    """A file that nothing is done to; the message is a clause with the file as its subject."""
+    """A file is left as it is; the message is a clause whose subject is the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a file holds.
+    """The content of a text file.
 
     Args:
-        content: its bytes.
-        text: without the byte order mark.
-        encoding: as Python names it.
-        mark: the byte order mark.
+        content: the bytes of the file.
+        text: the decoded text, without the byte order mark.
+        encoding: Python's name of the encoding.
+        mark: the byte order mark; empty if the file has none.
     """
 
     content: bytes
@@ -43,12 +43,12 @@ class Text:
     mark: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        """Return the bytes of a new text in the same form."""
+        """Return the bytes of a new text, with the encoding and the byte order mark of this one."""
         return self.mark + text.encode(self.encoding)
 
 
 def find_files(path: Path) -> Iterator[Path]:
-    """Yield the programs and notebooks at and below `path`, in order; hidden folders and environments are left out."""
+    """Yield the programs and notebooks at and below `path`, sorted, without hidden folders and virtual environments."""
     if not path.is_dir():
         yield path
         return
@@ -64,10 +64,10 @@ def _is_foreign(folder: Path) -> bool:
 
 
 def read_text(path: Path) -> Text:
-    """Return what is in the file.
+    """Return the content of a text file.
 
     Raises:
-        RefusedError: it cannot be read as text.
+        RefusedError: the file cannot be read as text.
     """
     try:
         status = path.lstat()
@@ -99,7 +99,7 @@ def _declared(body: bytes) -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Raise RefusedError where the file could not be replaced."""
+    """Raise RefusedError if the file could not be replaced."""
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise RefusedError("is read-only: make it writable first")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -107,10 +107,13 @@ def check_writable(path: Path) -> None:
 
 
 def write_all(changes: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    """Replace what is in these files: (before, after) of each; all or none.
+    """Replace the content of all these files, or of none.
+
+    Args:
+        changes: the bytes before and after, by the path of the file.
 
     Raises:
-        RefusedError: one cannot be written, or holds something else than before; the message names it.
+        RefusedError: a file cannot be written, or was changed by somebody else meanwhile; the message names the file.
     """
     made: dict[Path, Path] = {}
     done: list[Path] = []
@@ -135,7 +138,7 @@ def write_all(changes: Mapping[Path, tuple[bytes, bytes]]) -> None:
 
 
 def _beside(path: Path, content: bytes) -> Path:
-    """Write a new file beside `path`, of its mode and, where that is allowed, of its owner."""
+    """Write a new file beside `path`, with the same mode and, if this process may set it, the same owner."""
     status = path.stat()
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)

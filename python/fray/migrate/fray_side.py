@@ -1,4 +1,4 @@
-"""How programs for Fray say what runs elsewhere."""
+"""Recognizes tasks, actors and their calls in programs for Fray."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from dataclasses import replace
 import libcst as cst
 
 from fray.migrate.build import literal
+from fray.migrate.calls import Call, plain_call
+from fray.migrate.inference import Kinds
 from fray.migrate.kinds import (
     SURROUNDINGS,
     UNKNOWN,
-    Call,
     Context,
     Definition,
     Function,
     Handle,
     Items,
     Kind,
-    Kinds,
     Method,
     PlainClass,
     Ref,
-    plain_call,
 )
 from fray.migrate.source import Source
 
@@ -35,7 +34,7 @@ _OWN = ("options", "name", "get_if_exists", "lifetime", "preemptible", "num_cpus
 
 
 class TaskCall:
-    """The parts of ``ctx.create_task(fn, args, kwargs, options)``; None where one is not written out."""
+    """The parts of ``ctx.create_task(fn, args, kwargs, options)``; a part that is not given is None."""
 
     def __init__(self, args: Sequence[cst.Arg]) -> None:
         names = ("fn", "args", "kwargs", "options")
@@ -53,7 +52,7 @@ class TaskCall:
 
 
 def context_verb(kinds: Kinds, source: Source, node: cst.BaseExpression) -> str | None:
-    """Return ``"get"`` for ``ctx.get``, None for what is no method of a context."""
+    """Return the method of a context that `node` names, such as ``"get"`` for ``ctx.get``; None for anything else."""
     if not isinstance(node, cst.Attribute) or not isinstance(kinds.of(source, node.value), Context):
         return None
     return node.attr.value
@@ -65,7 +64,7 @@ def task_call(kinds: Kinds, source: Source, node: cst.Call) -> TaskCall | None:
 
 
 class FrayApi:
-    """The methods of contexts and handles, for `Kinds`."""
+    """Tells `Kinds` what the methods of contexts and handles return and run: Fray's implementation of `Api`."""
 
     packages = FRAY
 
@@ -73,24 +72,21 @@ class FrayApi:
         self._classes: dict[int, Definition] = {}
 
     def decorated(self, source: Source, node: cst.FunctionDef | cst.ClassDef) -> Definition | None:
-        """Return None: nothing is decorated."""
-        del source, node
+        """Return None: tasks and actors of Fray have no decorator."""
 
     def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
-        """Return None: no condition tells anything."""
-        del source, node
+        """Return None: programs for Fray tell no kinds by conditions."""
 
     def actor_classes(self) -> Iterable[Definition]:
-        """Return the classes that actors are made of."""
+        """Return the classes of which ``ctx.create_actor`` makes actors."""
         return list(self._classes.values())
 
     def name_kind(self, name: str) -> Kind | None:
         """Return the kind of a name of Fray."""
-        del name
         return UNKNOWN
 
     def call_kind(self, kinds: Kinds, source: Source, node: cst.Call) -> Kind | None:
-        """Return what a call of Fray's gives."""
+        """Return the kind of the result of a call of Fray's API; None for any other call."""
         name = source.library_name(node.func, FRAY)
         if name in _CONTEXTS or (name or "").endswith(("existing_job_context", "JobContext")):
             return Context()
@@ -143,7 +139,7 @@ class FrayApi:
         return self._classes.setdefault(id(node), made)
 
     def remote_call(self, kinds: Kinds, source: Source, node: cst.Call) -> tuple[Kind, Call] | None:
-        """Return what ``ctx.create_task(fn, (a,))`` and its like run."""
+        """Return the function, class or method that ``ctx.create_task(fn, (a,))`` and its like run, with arguments."""
         verb = context_verb(kinds, source, node.func)
         if verb == "create_task":
             return self._task(kinds, source, TaskCall(node.args))
@@ -173,7 +169,7 @@ class FrayApi:
         return kinds.of(source, parts.function), Call(source, tuple(args), keywords, True)
 
     def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
-        """Return the kind that an annotation without brackets tells."""
+        """Return the kind that a name of Fray means as an annotation."""
         name = source.library_name(annotation, FRAY)
         return None if name is None else _TYPES.get(name.rpartition(".")[2])
 

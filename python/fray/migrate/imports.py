@@ -1,4 +1,4 @@
-"""Import statements: those of one library go, where nothing uses them any more, and those of the other come."""
+"""Changes import statements: removes those of one library that nothing uses any more, and adds those of the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKER = "__fray_cell_"
 
 
 def marker_name(statement: cst.CSTNode) -> str | None:
-    """Return the name in a statement that stands for the start of a notebook's cell."""
+    """Return the name that marks the start of a notebook's cell, if `statement` is such a mark; None otherwise."""
     if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
         inner = statement.body[0]
         if isinstance(inner, cst.Expr) and isinstance(inner.value, cst.Name) and inner.value.value.startswith(_MARKER):
@@ -25,12 +25,12 @@ def marker_name(statement: cst.CSTNode) -> str | None:
 
 
 def is_of(package: str, name: str) -> bool:
-    """Return whether the module or name `name` is of `package`."""
+    """Return whether `name` is the package itself, or a module or name inside of it."""
     return name == package or name.startswith(package + ".")
 
 
 def imported_names(node: cst.Import | cst.ImportFrom) -> list[tuple[cst.ImportAlias | None, str, str]]:
-    """Return (alias, full name, name it is bound to) of what a statement imports."""
+    """Return (alias, full name, name that it is bound to) of everything that a statement imports."""
     if isinstance(node, cst.Import):
         found: list[tuple[cst.ImportAlias | None, str, str]] = []
         for alias in node.names:
@@ -49,14 +49,14 @@ def imported_names(node: cst.Import | cst.ImportFrom) -> list[tuple[cst.ImportAl
 
 
 class Imports:
-    """What happens to the import statements of one source."""
+    """The changes of one source's import statements: by the id of the statement, and new ones for the header."""
 
     def __init__(self) -> None:
         self.changes: dict[int, Change] = {}
         self.header: list[str] = []
 
     def apply_header(self, module: cst.Module) -> cst.Module:
-        """Return the tree with the further imports at its top."""
+        """Return the tree with the additional imports at its top."""
         present = {
             module.code_for_node(item).strip() for item in module.body if isinstance(item, cst.SimpleStatementLine)
         }
@@ -90,7 +90,7 @@ def _is_text(statement: cst.CSTNode) -> bool:
 
 
 def _after_imports(body: Sequence[cst.CSTNode]) -> int:
-    """Return where a new import goes: behind the first imports, a docstring or the mark of the first cell."""
+    """Return the index of a new import: after the mark of the first cell, the docstring and the first imports."""
     index = 0
     while index < len(body):
         statement = body[index]
@@ -109,15 +109,15 @@ def plan_imports(
     new: str,
     further: Iterable[str],
 ) -> Imports:
-    """Decide what imports become.
+    """Decide how the import statements of a source change.
 
     Args:
-        source: where they are.
-        packages: of the library that goes.
-        kept: bound names that are used still.
+        source: the program.
+        packages: the packages of the old library.
+        kept: names bound by imports that are still used.
         needs: the nodes whose counterparts name the new library.
-        new: its import statement.
-        further: import statements that are needed besides.
+        new: the import statement of the new library.
+        further: other import statements that the counterparts need.
     """
     imports = Imports()
     imports.header = sorted(set(further))

@@ -1,4 +1,4 @@
-"""Notebooks: their cells as one program, and that program back as cells."""
+"""Reads the code cells of a notebook as one program, and writes a changed program back into the cells."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Notebook:
     """A notebook as a program.
 
     Args:
-        document: as JSON has it.
-        program: the Python of its cells, with a line that names each cell.
-        cells: indices of the cells in it.
-        indent: of the document's JSON, in spaces; None for one line.
-        newline: what the document ends with.
-        ascii_only: whether the document writes other characters as escapes.
+        document: the parsed JSON.
+        program: the Python code of the cells, with a line before each that marks its beginning.
+        cells: the indices of the cells whose code is in the program.
+        indent: the indentation of the JSON in spaces; None if it is written on one line.
+        newline: the end of the document, a newline or nothing.
+        ascii_only: whether the JSON escapes characters beyond ASCII.
     """
 
     document: dict[str, Any]
@@ -39,7 +39,7 @@ class Notebook:
     ascii_only: bool
 
     def with_program(self, program: str) -> str:
-        """Return the text of the notebook with these cells."""
+        """Return the text of the notebook with the cells of a changed `program`."""
         document = json.loads(json.dumps(self.document))
         parts = _MARKED.split(program)
         for index, text in zip(parts[1::2], parts[2::2], strict=True):
@@ -58,7 +58,7 @@ def read_notebook(text: str) -> Notebook:
     """Return the notebook in `text`.
 
     Raises:
-        RefusedError: it is none, or one of another language.
+        RefusedError: the text is no notebook, or its language is not Python.
     """
     try:
         document = json.loads(text)
@@ -101,7 +101,7 @@ def _is_python(source: str) -> bool:
 
 
 def _hide(source: str) -> str:
-    """Return the source with lines that only a notebook understands as comments."""
+    """Return the source with magics and shell lines, which are no Python, turned into comments."""
     lines: list[str] = []
     for line in source.splitlines(keepends=True):
         match = _MAGIC.match(line)

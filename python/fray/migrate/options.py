@@ -1,4 +1,4 @@
-"""Ray's options as Fray's: the keywords of `TaskOptions`, `ActorOptions`, `RuntimeEnv` and `init`."""
+"""Translates Ray's options to keywords of Fray's `TaskOptions`, `ActorOptions`, `RuntimeEnv` and `init`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TypeAlias
 import libcst as cst
 
 from fray.migrate.build import arg, call, chain, dict_of, keyword, literal
-from fray.migrate.kinds import DictOf, Kinds
+from fray.migrate.inference import Kinds
+from fray.migrate.kinds import DictOf
 from fray.migrate.ray_api import IGNORED_OPTIONS, INIT_IGNORED, REFUSED_OPTIONS, Reason
 from fray.migrate.source import Source, dotted
 
 __all__ = ["Keywords", "StaysError", "init_keywords", "option_keywords", "options_value"]
 
 Keywords: TypeAlias = "dict[str, cst.BaseExpression]"
-"""Arguments by keyword, in order."""
+"""Keyword arguments in order."""
 Rewrite: TypeAlias = Callable[[cst.BaseExpression], cst.BaseExpression]
-"""Returns a part of the old tree as it is in the new one."""
+"""Returns the counterpart of an expression, with the sites in it replaced."""
 
 _SAME_FOR_TASKS = ("max_retries", "name")
 _SAME_FOR_ACTORS = (
@@ -34,7 +35,7 @@ _HEAD = "head_node"
 
 
 class StaysError(Exception):
-    """Something that has no counterpart; `reason` says why."""
+    """Something has no counterpart and stays as it is; `reason` says why."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.text())
@@ -44,10 +45,10 @@ class StaysError(Exception):
 def option_keywords(
     options: Mapping[str, cst.BaseExpression], is_actor: bool, kinds: Kinds, source: Source, rewrite: Rewrite
 ) -> Keywords:
-    """Return Ray's options of a task or an actor as keywords of Fray's.
+    """Return the keywords of `TaskOptions` or `ActorOptions` for Ray's options of a task or an actor.
 
     Raises:
-        StaysError: one has no counterpart.
+        StaysError: an option has no counterpart.
     """
     found: Keywords = {}
     resources = _resources(options, rewrite)
@@ -57,9 +58,9 @@ def option_keywords(
         if name in REFUSED_OPTIONS:
             raise StaysError(REFUSED_OPTIONS[name])
         if name == "scheduling_strategy":
-            _strategy(value, is_actor, found, resources, kinds, source)
+            _strategy(value, is_actor, found, resources, source)
         elif literal(value) is None and name not in ("get_if_exists",):
-            continue  # the default
+            continue  # the option has its default value
         elif name == "runtime_env":
             found[name] = runtime_env(value, kinds, source, rewrite)
         elif name in (_SAME_FOR_ACTORS if is_actor else _SAME_FOR_TASKS):
@@ -82,7 +83,7 @@ def option_keywords(
 def _resources(
     options: Mapping[str, cst.BaseExpression], rewrite: Rewrite
 ) -> list[tuple[str | None, cst.BaseExpression]]:
-    """Return amounts by name; without a name a whole dict of them."""
+    """Return (name, amount) of each resource; an item without a name is an expression for a whole dict of amounts."""
     found: list[tuple[str | None, cst.BaseExpression]] = []
     for name, key in _AMOUNTS.items():
         value = options.get(name)
@@ -127,7 +128,6 @@ def _strategy(
     is_actor: bool,
     found: Keywords,
     resources: list[tuple[str | None, cst.BaseExpression]],
-    kinds: Kinds,
     source: Source,
 ) -> None:
     if literal(value) in (None, "DEFAULT", "SPREAD"):
@@ -137,7 +137,6 @@ def _strategy(
         raise StaysError(
             Reason("this scheduling strategy has no counterpart", "ask for resources that only the wanted nodes have")
         )
-    del kinds
     if is_actor:
         found["schedule_on_head"] = condition
     elif isinstance(condition, cst.Name) and condition.value == "True":
@@ -147,7 +146,7 @@ def _strategy(
 
 
 def _head_condition(value: cst.BaseExpression, source: Source) -> cst.BaseExpression | None:
-    """Return when `value` is the strategy of the head node; None where it may be another one."""
+    """Return the condition under which `value` is the strategy of the head node; None if it may be another strategy."""
     if isinstance(value, cst.Call):
         return cst.Name("True") if _HEAD in (dotted(value.func) or "") else None
     if not isinstance(value, cst.Name):
@@ -203,7 +202,7 @@ def _task_option(name: str, value: cst.BaseExpression, found: Keywords, rewrite:
 
 
 def runtime_env(value: cst.BaseExpression, kinds: Kinds, source: Source, rewrite: Rewrite) -> cst.BaseExpression:
-    """Return Ray's dict of a runtime environment as a `RuntimeEnv`."""
+    """Return ``fray.RuntimeEnv(...)`` for Ray's dict of a runtime environment."""
     if isinstance(value, cst.Dict):
         items = [
             (literal(element.key), element.value) for element in value.elements if isinstance(element, cst.DictElement)
@@ -298,10 +297,10 @@ def options_value(found: Keywords, is_actor: bool) -> cst.Call:
 
 
 def init_keywords(args: list[cst.Arg], rewrite: Rewrite) -> Keywords | None:
-    """Return the arguments of ray.init as those of fray.init; None for the context of a test in one process.
+    """Return the keywords of fray.init for the arguments of ray.init; None for Ray's local mode, in one process.
 
     Raises:
-        StaysError: this starts or joins something that only Ray has.
+        StaysError: the call starts or joins something that only Ray has.
     """
     given: Keywords = {}
     for number, item in enumerate(args):

@@ -1,7 +1,8 @@
-"""Which sites are moved: those that no blocker is connected with.
+"""Decides which sites are replaced: those that are not connected with a blocker.
 
-Everything that a ref or a handle may go through is connected: the variables of a statement, a function and its body, a
-definition and its users, in all files. A connected part is moved as a whole or stays as a whole.
+A ref or handle of Fray must not reach code that stays on Ray, nor the other way round. So everything that a ref or
+handle may pass through is connected: the variables of a statement, a function and its body, a definition and its users,
+in all files. A connected component moves as a whole or stays as a whole.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import Assignment, ImportAssignment
 
-from fray.migrate.kinds import Function, Kinds, PlainClass, Remote
-from fray.migrate.sites import Blocker, Found, Site
+from fray.migrate.inference import Kinds
+from fray.migrate.kinds import Function, PlainClass, Remote
+from fray.migrate.sites import Found, Site
 from fray.migrate.source import Source, dotted
 
 __all__ = ["Plan", "make_plan"]
@@ -22,11 +24,11 @@ __all__ = ["Plan", "make_plan"]
 
 @dataclass
 class Plan:
-    """What is done.
+    """The decision.
 
     Args:
-        active: ids of the nodes whose sites are replaced.
-        on_ray: paths of files whose engine stays Ray.
+        active: the ids of the nodes whose sites are replaced.
+        on_ray: the sources in which Ray stays the engine, at least in part.
     """
 
     active: set[int] = field(default_factory=set[int])
@@ -34,7 +36,7 @@ class Plan:
 
 
 class _Union:
-    """Sets that are merged."""
+    """Disjoint sets (union-find): the representatives of two keys are equal if the keys are connected."""
 
     def __init__(self) -> None:
         self._parent: dict[Any, Any] = {}
@@ -52,7 +54,7 @@ class _Union:
 
 
 def make_plan(kinds: Kinds, found: Sequence[Found]) -> Plan:
-    """Decide what is moved."""
+    """Decide which sites are replaced."""
     union = _Union()
     for item in found:
         _connect(kinds, item.source, union)
@@ -62,13 +64,11 @@ def make_plan(kinds: Kinds, found: Sequence[Found]) -> Plan:
     groups = _groups(kinds, found)
     for group in groups:
         _promote(group)
-        held = {
-            union.find(("node", id(item.node))) for part in group for item in part.blockers if not item.reason.apart
-        }
-        for part in group:
-            held |= {union.find(("node", id(site.node))) for site in part.sites if part.source.fixed is not None}
-        held = {union.find(key) for key in held}
-        stays = any(_keeps_ray(item) for part in group for item in part.blockers)
+    held = {union.find(("node", id(item.node))) for part in found for item in part.blockers if not item.reason.apart}
+    for part in found:
+        held |= {union.find(("node", id(site.node))) for site in part.sites if part.source.fixed is not None}
+    for group in groups:
+        stays = any(part.blockers for part in group)
         moved: list[Site] = []
         for part in group:
             for site in part.sites:
@@ -87,14 +87,11 @@ def make_plan(kinds: Kinds, found: Sequence[Found]) -> Plan:
     return plan
 
 
-def _keeps_ray(item: Blocker) -> bool:
-    """Return whether this keeps Ray started: everything but an import that nothing uses."""
-    del item
-    return True
-
-
 def _promote(group: Sequence[Found]) -> None:
-    """Hold what asks the running Ray for something where the programs do not start one themselves."""
+    """Make blockers that need the same running Ray hold their component, if the programs do not start Ray themselves.
+
+    Without ``ray.init``, Ray starts with the first task, which would be gone if the tasks beside them were moved.
+    """
     from dataclasses import replace
 
     starts = any(site.role == "init" for part in group for site in part.sites) or any(
@@ -109,7 +106,7 @@ def _promote(group: Sequence[Found]) -> None:
 
 
 def _groups(kinds: Kinds, found: Sequence[Found]) -> list[list[Found]]:
-    """Return the sources that import each other together."""
+    """Return the sources in groups: those that import each other share the choice of the engine."""
     union = _Union()
     for item in found:
         for node in item.source.nodes():
@@ -160,7 +157,7 @@ def _params(node: cst.FunctionDef | cst.Lambda) -> list[cst.Param]:
 
 
 def _keys(kinds: Kinds, source: Source, node: cst.Name | cst.Attribute) -> list[Any]:
-    """Return what `node` names that refs may go through, and the node itself."""
+    """Return the keys of everything that `node` names and a ref may pass through, and that of the node itself."""
     keys: list[Any] = [("node", id(node))]
     if isinstance(node, cst.Attribute):
         if dotted(node.value) == "self":
@@ -186,7 +183,7 @@ def _keys(kinds: Kinds, source: Source, node: cst.Name | cst.Attribute) -> list[
 
 
 def _imported_key(kinds: Kinds, source: Source, binding: ImportAssignment, name: str) -> list[Any]:
-    """Return the variable of another file that an import brings."""
+    """Return the key of the variable of another file that an import statement binds; empty if it binds none."""
     if not isinstance(binding.node, cst.ImportFrom):
         return []
     module, inner = kinds.project.imported(source, binding.node, name) or (None, None)

@@ -1,8 +1,9 @@
-"""Moves programs: reads them, finds what there is, decides, and writes them anew in memory."""
+"""Moves programs in memory: reads them, finds sites and blockers, plans, and builds the new texts."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,24 +15,32 @@ from fray.migrate.contexts import place_contexts
 from fray.migrate.files import RefusedError, Text, check_writable, read_text
 from fray.migrate.from_ray import Constants, find_ray
 from fray.migrate.imports import imported_names, is_of, marker_name, plan_imports
-from fray.migrate.kinds import Api, Kinds
+from fray.migrate.inference import Api, Kinds
 from fray.migrate.notebook import Notebook, read_notebook
 from fray.migrate.plan import Plan, make_plan
 from fray.migrate.ray_side import PACKAGES, RayApi
 from fray.migrate.report import Left, Outcome, State
 from fray.migrate.rewrite import COMMENT, Rewrite
 from fray.migrate.sites import Found, Site
-from fray.migrate.source import Project, Source
+from fray.migrate.source import Project, Source, module_name
 
 __all__ = ["Direction", "move"]
 
 _FILES_OF_PACKAGES = 2000
-"""Most files of a package that are read because one of them was given."""
+"""Most files of a package that are read along when one of its files is given."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """Which way programs are moved: `find` says what they have to change."""
+    """A direction of moves, from Ray to Fray or back.
+
+    Args:
+        find: finds the sites and blockers of a source.
+        api: makes the knowledge of the old library.
+        packages: the packages of the old library.
+        new_import: the import statement of the new library.
+        get_context: the function that returns the context in the new program; empty if it needs none.
+    """
 
     find: Callable[[Kinds, Source, Constants], Found]
     api: Callable[[], Api]
@@ -39,11 +48,11 @@ class Direction:
     new_import: str
     get_context: str
     words: re.Pattern[str]
-    """What a file has to hold to be looked at."""
+    """Matches in the text of every file that may use the old library."""
 
 
 def from_ray(sync_tests: bool = False) -> Direction:
-    """Return the way from Ray to Fray."""
+    """Return the direction from Ray to Fray."""
     return Direction(
         lambda kinds, source, constants: find_ray(kinds, source, constants, sync_tests),
         RayApi,
@@ -54,9 +63,9 @@ def from_ray(sync_tests: bool = False) -> Direction:
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class _Loaded:
-    """One file, as far as it could be read."""
+    """One file, as far as it could be read and parsed."""
 
     path: Path
     asked: bool
@@ -65,11 +74,19 @@ class _Loaded:
     source: Source | None = None
     refused: str = ""
 
+    @property
+    def program(self) -> str:
+        """The text of the program; empty if the file could not be read."""
+        if self.refused or self.text is None:
+            return ""
+        return self.notebook.program if self.notebook is not None else self.text.text
+
 
 def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
-    """Return what becomes of each file of `paths`; nothing is written."""
-    files = [_load(path, True, direction) for path in paths]
-    files += [_load(path, False, direction) for path in _others(paths)]
+    """Return the outcome for each file of `paths`, with its new text; nothing is written to disk."""
+    files = [_read(path, True) for path in paths]
+    files += [_read(path, False) for path in _others(paths)]
+    _parse_all(files, direction)
     sources = _reached([item.source for item in files if item.source is not None], direction.packages)
     kinds = Kinds(Project(sources), direction.api())
     constants = Constants({node.value for source in sources for node in source.nodes() if isinstance(node, cst.Name)})
@@ -85,36 +102,53 @@ def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
 # ---- reading
 
 
-def _load(path: Path, asked: bool, direction: Direction) -> _Loaded:
+def _read(path: Path, asked: bool) -> _Loaded:
     loaded = _Loaded(path, asked)
     try:
-        loaded.text = text = read_text(path)
-        program = text.text
+        loaded.text = read_text(path)
         if path.suffix == ".ipynb":
-            loaded.notebook = read_notebook(program)
-            program = loaded.notebook.program
-        if not direction.words.search(program):
-            return loaded
+            loaded.notebook = read_notebook(loaded.text.text)
+    except RefusedError as error:
+        loaded.refused = str(error)
+    return loaded
+
+
+def _parse_all(files: Sequence[_Loaded], direction: Direction) -> None:
+    """Parse the files that use the library, and those that may re-export its users' names, as an `__init__.py` does."""
+    waiting: list[_Loaded] = list(files)
+    words, uses = direction.words, True
+    while found := {item for item in waiting if words.search(item.program)}:
+        waiting = [item for item in waiting if item not in found]
+        for item in found:
+            _parse(item)
+            if not uses and item.source is None:
+                item.refused = ""  # whether a file that does not use the library can be parsed does not matter
+        names = sorted({module_name(item.path.absolute()) for item in found})
+        words, uses = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b"), False
+
+
+def _parse(loaded: _Loaded) -> None:
+    program = loaded.program
+    try:
         module = cst.parse_module(program)
         if module.code != program:
             raise RefusedError("has a form that cannot be written as it was")
-        fixed = None if asked else "it is not among the files that were given"
+        fixed = None if loaded.asked else "it is not among the files that were given"
         if _imports(module, PACKAGES) and (COMMENT in program or _imports(module, ("fray",))):
             loaded.refused = _mixed(program)
             fixed = "it uses Ray and Fray"
-        elif asked:
+        elif loaded.asked:
             try:
-                check_writable(path)
+                check_writable(loaded.path)
             except RefusedError as error:
                 loaded.refused = fixed = str(error)
-        loaded.source = Source(path, module, fixed)
+        loaded.source = Source(loaded.path, module, fixed)
     except RefusedError as error:
         loaded.refused = str(error)
     except cst.ParserSyntaxError as error:
         loaded.refused = f"does not parse: line {error.raw_line}: {error.message.splitlines()[0]}"
     except RecursionError:
         loaded.refused = "is nested too deeply to be parsed"
-    return loaded
 
 
 def _mixed(program: str) -> str:
@@ -124,7 +158,7 @@ def _mixed(program: str) -> str:
 
 
 def _imports(module: cst.Module, packages: tuple[str, ...]) -> bool:
-    """Return whether a program imports one of `packages`; `fray.ray` is no part of `fray`."""
+    """Return whether a program imports one of `packages`; an import of `fray.ray` is none of Fray's own API."""
     stack: list[cst.CSTNode] = [module]
     while stack:
         node = stack.pop()
@@ -139,13 +173,13 @@ def _imports(module: cst.Module, packages: tuple[str, ...]) -> bool:
 
 
 def _others(paths: Sequence[Path]) -> list[Path]:
-    """Return the other files of the packages that single files were given of."""
-    given = {path.resolve() for path in paths}
+    """Return the other files of the packages to which the given files belong."""
+    given = {Path(os.path.abspath(path)) for path in paths}
     found: dict[Path, None] = {}
     for path in paths:
         if not (path.parent / "__init__.py").exists():
             continue
-        top = path.resolve().parent
+        top = Path(os.path.abspath(path)).parent
         while (top.parent / "__init__.py").exists():
             top = top.parent
         for number, other in enumerate(sorted(top.rglob("*.py"))):
@@ -157,7 +191,7 @@ def _others(paths: Sequence[Path]) -> list[Path]:
 
 
 def _reached(sources: Sequence[Source], packages: tuple[str, ...]) -> list[Source]:
-    """Return the sources that use the library, or are imported with one that does."""
+    """Return the sources that use the library, or that imports connect with one that does."""
     project = Project(list(sources))
     using = {source for source in sources if _imports(source.module, packages)}
     links: dict[Source, set[Source]] = {source: set() for source in sources}
@@ -272,7 +306,7 @@ def _first_name(node: cst.CSTNode) -> str:
 
 
 def _unused_libraries(here: Found) -> set[str]:
-    """Return the names of libraries that are imported for what the import does."""
+    """Return the names that blocked import statements bind: such an import stays for its side effects."""
     return {
         bound
         for blocker in here.blockers

@@ -1,4 +1,4 @@
-"""What is known of Ray's names: which have a counterpart here, and why the others have none."""
+"""Tables of Ray's names: those that have a counterpart here, and why the others have none."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something stays as it is.
+    """The reason why a part of a program stays as it is.
 
     Args:
         why: a clause such as ``"Ray Data has no counterpart"``.
-        what: what a reader can do about it.
-        apart: True where it can stay beside code that was moved, because no ref or handle of Fray's goes into it.
+        what: a clause that says what the reader can do about it.
+        apart: whether the part can stay beside code that is moved, because no ref or handle of Fray reaches it.
     """
 
     why: str
@@ -59,7 +59,7 @@ EXCEPTIONS = {
     "UnserializableException": "TaskError",
     "WorkerCrashedError": "WorkerDiedError",
 }
-"""Names of `ray.exceptions`, and of `fray` for the same."""
+"""Exceptions of `ray.exceptions`, and their counterparts in `fray`."""
 
 TYPES = {
     "ray.ObjectID": "ObjectRef",
@@ -71,7 +71,7 @@ TYPES = {
     "ray.actor.ActorProxy": "ActorHandle",
     "ray.types.ObjectRef": "ObjectRef",
 }
-"""Types of annotations and of isinstance."""
+"""Types that occur in annotations and in isinstance, and their counterparts in `fray`."""
 
 SAME = {
     "ray.util.ActorPool": "fray.ActorPool",
@@ -80,7 +80,7 @@ SAME = {
     "ray.util.queue.Full": "fray.ActorQueue.Full",
     "ray.util.queue.Queue": "fray.ActorQueue",
 }
-"""Classes of Ray, and those of Fray that are used in the same way."""
+"""Classes of Ray, and the classes of Fray with the same methods."""
 
 LIBRARIES = {
     "ray.air": "Ray AIR",
@@ -142,7 +142,7 @@ IGNORED_OPTIONS = (
     "enable_task_events",
     "object_store_memory",
 )
-"""Options of tasks and actors that change nothing a program can see here."""
+"""Options of tasks and actors without an effect that a program could see in Fray; they are dropped."""
 
 REFUSED_OPTIONS = {
     "accelerator_type": Reason("accelerator_type has no counterpart", "declare a resource of that name and ask for it"),
@@ -173,13 +173,13 @@ INIT_IGNORED = (
     "_memory",
     "_node_name",
 )
-"""Arguments of ray.init that have no meaning here."""
+"""Arguments of ray.init that mean nothing to Fray; they are dropped."""
 
 _UNKNOWN = Reason("this name of Ray has no counterpart", _ITSELF)
 
 
 def reason_for(name: str) -> Reason:
-    """Return why `name`, such as ``"ray.data.range"``, stays."""
+    """Return the reason why the use of a name, such as ``"ray.data.range"``, stays."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         prefix = ".".join(parts[:length])

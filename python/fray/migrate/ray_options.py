@@ -1,4 +1,4 @@
-"""Fray's options as Ray's."""
+"""Translates Fray's options to those of Ray."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AMOUNTS = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
 
 
 class NoRayError(Exception):
-    """Something that Ray does not have; the message is a clause."""
+    """Something has no counterpart in Ray; the message is a clause that says what."""
 
 
 def options_of_ray(
@@ -40,18 +40,18 @@ def options_of_ray(
     rewrite: Rewrite,
     used: list[cst.CSTNode],
 ) -> tuple[dict[str, cst.BaseExpression], cst.BaseExpression | None]:
-    """Return Ray's options for Fray's, and an expression whose value holds more of them.
+    """Return Ray's options by name, and an expression for a dict of further options, or None.
 
     Args:
-        source: where they are.
-        options: ``fray.TaskOptions(...)``, ``dataclasses.replace(...)`` or what holds one.
-        own: further ones, by keyword.
-        is_actor: of an actor.
-        rewrite: makes the new form of a part.
-        used: gets the names of Fray that are gone.
+        source: the program.
+        options: ``fray.TaskOptions(...)``, ``dataclasses.replace(...)``, or an expression whose value is one of these.
+        own: options that the call has beside `options`, by keyword.
+        is_actor: whether these are the options of an actor.
+        rewrite: returns the counterpart of a part.
+        used: the names of Fray that the counterpart does not use any more are appended here.
 
     Raises:
-        NoRayError: there is no counterpart.
+        NoRayError: an option has no counterpart.
     """
     given = dict(own)
     unpacked: cst.BaseExpression | None = None
@@ -138,7 +138,7 @@ def _resources(value: cst.BaseExpression, rewrite: Rewrite, found: dict[str, cst
 
 
 def runtime_env_dict(node: cst.Call, rewrite: Rewrite) -> cst.Dict:
-    """Return Ray's dict for ``fray.RuntimeEnv(...)``."""
+    """Return Ray's dict of a runtime environment for ``fray.RuntimeEnv(...)``."""
     names = {
         "package_requirements": "pip",
         "env": "env_vars",

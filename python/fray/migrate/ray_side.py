@@ -1,4 +1,4 @@
-"""How programs for Ray say what runs elsewhere."""
+"""Recognizes remote functions, actors and their calls in programs for Ray."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import libcst as cst
 from libcst.metadata import Assignment
 
 from fray.migrate.build import is_literal, literal
+from fray.migrate.calls import Call, plain_call
+from fray.migrate.inference import Kinds
 from fray.migrate.kinds import (
     PLAIN,
     SURROUNDINGS,
     UNKNOWN,
-    Call,
     Definition,
     Function,
     Handle,
     Items,
     Kind,
-    Kinds,
     Method,
     PlainClass,
     Ref,
     Remote,
-    plain_call,
 )
 from fray.migrate.ray_api import TYPES
 from fray.migrate.source import Source, dotted
@@ -36,6 +35,7 @@ __all__ = [
     "held_options",
     "is_remote_name",
     "only_assignment",
+    "pool_variable",
     "ray_name",
     "split_options",
     "uses_of",
@@ -45,18 +45,18 @@ PACKAGES = ("ray", "fray.ray")
 
 
 def ray_name(source: Source, node: cst.CSTNode) -> str | None:
-    """Return the name in Ray that `node` has, such as ``"ray.get"``."""
+    """Return the full name of Ray that `node` names, such as ``"ray.get"``; None for anything else."""
     found = source.library_name(node, PACKAGES)
     return None if found is None else found.removeprefix("fray.")
 
 
 def is_remote_name(name: str | None) -> bool:
-    """Return whether a name of Ray is its decorator."""
+    """Return whether a name of Ray is the decorator ``ray.remote``."""
     return name in ("ray.remote", "ray.worker.remote", "ray._private.worker.remote")
 
 
 def decorator_of(source: Source, node: cst.FunctionDef | cst.ClassDef) -> cst.Decorator | None:
-    """Return ``@ray.remote`` of a definition."""
+    """Return the decorator ``@ray.remote`` of a definition; None without one."""
     for decorator in node.decorators:
         called = decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
         if is_remote_name(ray_name(source, called)):
@@ -65,7 +65,7 @@ def decorator_of(source: Source, node: cst.FunctionDef | cst.ClassDef) -> cst.De
 
 
 def split_options(source: Source, args: Sequence[cst.Arg]) -> tuple[dict[str, cst.BaseExpression], bool]:
-    """Return options by name, those of ``**options`` too, and whether there are others that cannot be read."""
+    """Return the options by name, including those of ``**options``, and whether some of them cannot be read."""
     found: dict[str, cst.BaseExpression] = {}
     count = 0
     for item in args:
@@ -79,9 +79,9 @@ def split_options(source: Source, args: Sequence[cst.Arg]) -> tuple[dict[str, cs
 
 
 def held_options(source: Source, value: cst.BaseExpression) -> Mapping[str, cst.BaseExpression] | None:
-    """Return what a dict of literals holds: one that is written there, or in a variable that nothing can change.
+    """Return the items of a dict whose content is certain: a display, or a variable that nothing else can change.
 
-    None where that is not known, and for an empty dict.
+    The result is None if the content is not certain, and for an empty dict.
     """
     if isinstance(value, cst.Name):
         assignment = only_assignment(source, value)
@@ -100,7 +100,7 @@ def held_options(source: Source, value: cst.BaseExpression) -> Mapping[str, cst.
 
 
 def only_assignment(source: Source, name: cst.Name) -> cst.Assign | cst.AnnAssign | None:
-    """Return the statement that gives the variable `name` its value; None where there are several, or it is another."""
+    """Return the only assignment to the variable `name`; None if there are several, or another statement binds it."""
     bindings = source.bindings(name)
     target = bindings[0].node if len(bindings) == 1 and isinstance(bindings[0], Assignment) else None
     above = source.parent(target) if target is not None else None
@@ -111,7 +111,7 @@ def only_assignment(source: Source, name: cst.Name) -> cst.Assign | cst.AnnAssig
 
 
 def uses_of(source: Source, name: cst.Name) -> list[cst.CSTNode]:
-    """Return where the variable `name` is read."""
+    """Return the nodes that read the variable `name`."""
     return [access.node for binding in source.bindings(name) for access in binding.references]
 
 
@@ -120,13 +120,25 @@ def _is_spread(source: Source, use: cst.CSTNode) -> bool:
     return isinstance(parent, cst.Arg) and parent.star == "**"
 
 
+def pool_variable(source: Source, node: cst.Call) -> cst.Name | None:
+    """Return the only variable that holds the pool which `node` makes; None if there is no such variable."""
+    parent = source.parent(node)
+    if isinstance(parent, cst.WithItem) and parent.asname is not None:
+        name = parent.asname.name
+        return name if isinstance(name, cst.Name) and len(source.bindings(name)) == 1 else None
+    if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
+        name = parent.targets[0].target
+        return name if only_assignment(source, name) is parent else None
+    return None
+
+
 class RayApi:
-    """Ray's decorators and methods, for `Kinds`."""
+    """Tells `Kinds` what Ray's decorators and methods define, return and run: Ray's implementation of `Api`."""
 
     packages = PACKAGES
 
     def decorated(self, source: Source, node: cst.FunctionDef | cst.ClassDef) -> Definition | None:
-        """Return the definition that `node` is by its decorators."""
+        """Return the remote function or actor class that ``@ray.remote`` makes of `node`; None without it."""
         decorator = decorator_of(source, node)
         if decorator is None:
             return None
@@ -137,11 +149,10 @@ class RayApi:
 
     def name_kind(self, name: str) -> Kind | None:
         """Return the kind of a name of Ray."""
-        del name
         return UNKNOWN
 
     def call_kind(self, kinds: Kinds, source: Source, node: cst.Call) -> Kind | None:
-        """Return what a call of Ray's gives."""
+        """Return the kind of the result of a call of Ray's API; None for any other call."""
         name = ray_name(source, node.func)
         if name is not None:
             return self._library_call(kinds, source, node, name)
@@ -151,7 +162,7 @@ class RayApi:
         if not isinstance(node.func, cst.Attribute):
             return None
         if node.func.attr.value in ("remote", "_remote"):
-            return self._started(kinds, source, node, kinds.of(source, node.func.value), node.func.value)
+            return self._started(kinds, kinds.of(source, node.func.value), node.func.value)
         if node.func.attr.value == "options":
             return self._optioned(kinds, source, node, kinds.of(source, node.func.value))
         return None
@@ -187,7 +198,7 @@ class RayApi:
         if isinstance(plain, (cst.FunctionDef, cst.ClassDef)) and isinstance(inner, (PlainClass, Function)):
             made.plain, made.plain_source = plain, inner.source
         elif plain is None and not _looks_like_class(node.args[0].value):
-            made.is_actor = False  # a function that comes as a parameter
+            made.is_actor = False  # what a parameter holds is taken for a function
         elif plain is None:
             return UNKNOWN
         return Remote(made.is_actor, kinds.remember(node, made))
@@ -204,9 +215,7 @@ class RayApi:
             made.plain, made.plain_source = under.plain, under.plain_source
         return Remote(base.is_actor, kinds.remember(node, made))
 
-    def _started(
-        self, kinds: Kinds, source: Source, node: cst.Call, kind: Kind, receiver: cst.BaseExpression
-    ) -> Kind | None:
+    def _started(self, kinds: Kinds, kind: Kind, receiver: cst.BaseExpression) -> Kind | None:
         if isinstance(kind, Remote) and kind.is_actor:
             return Handle(_class_definition(kind.definition))
         if isinstance(kind, Remote):
@@ -215,7 +224,6 @@ class RayApi:
             return Ref()
         if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
             return UNKNOWN
-        del source, node
         return None
 
     def _task_refs(self, kinds: Kinds, kind: Remote) -> Kind:
@@ -230,7 +238,7 @@ class RayApi:
         return Ref()
 
     def remote_call(self, kinds: Kinds, source: Source, node: cst.Call) -> tuple[Kind, Call] | None:
-        """Return what ``x.remote(...)`` runs."""
+        """Return the function, class or method that ``x.remote(...)`` runs, with its arguments."""
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "remote":
             return None
         call = plain_call(source, node.args)
@@ -238,7 +246,7 @@ class RayApi:
         return None if call is None else (kind, replace(call, resolves=True))
 
     def actor_classes(self) -> Iterable[Definition]:
-        """Return nothing: all are definitions."""
+        """Return nothing: all actor classes of Ray are definitions."""
         return ()
 
     def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
@@ -256,7 +264,7 @@ class RayApi:
         return None
 
     def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
-        """Return the kind that an annotation without brackets tells."""
+        """Return the kind that a name of Ray means as an annotation."""
         name = ray_name(source, annotation)
         if name is not None and name in TYPES:
             return Handle() if TYPES[name] == "ActorHandle" else Ref()
@@ -274,14 +282,14 @@ def _asks_for_function(source: Source, test: cst.BaseExpression, node: cst.BaseE
 
 
 def _class_definition(definition: Definition | None) -> Definition | None:
-    """Return the definition of the class itself, without what options were added."""
+    """Return the innermost definition, that of the class itself, without the options that others add."""
     while definition is not None and definition.base is not None:
         definition = definition.base
     return definition
 
 
 def _target_name(source: Source, node: cst.Call) -> str | None:
-    """Return the variable that an expression is given to as a whole."""
+    """Return the name of the variable to which `node` as a whole is assigned; None if it is part of something else."""
     statement = source.parent(node)
     if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
         target = statement.targets[0].target

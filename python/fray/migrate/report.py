@@ -1,4 +1,4 @@
-"""What was done to each file, as text and as JSON."""
+"""Reports what was done to each file, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ class State(StrEnum):
     """How far a file was moved."""
 
     MOVED = "moved"
-    """Nothing of the old library is left in it."""
+    """The file does not use the old library any more."""
     PART = "moved in part"
-    """What could not be moved has comments."""
+    """Some parts were moved; comments mark those that were not."""
     LEFT = "left"
-    """It stays as it is, but for comments."""
+    """The file stays as it is, except for comments."""
     REFUSED = "refused"
-    """Nothing can be said or written."""
+    """The file could not be read, or cannot be written."""
     UNTOUCHED = "untouched"
-    """There is nothing to move in it."""
+    """The file does not use the old library."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """One thing that stays.
+    """One part of a program that stays.
 
     Args:
-        line: where, from 1; 0 for the file as a whole.
-        why: a clause.
-        what: what to do about it.
-        cell: of a notebook, from 1.
+        line: the number of its line, from 1; 0 for the file as a whole.
+        why: a clause that says why it stays.
+        what: a clause that says what to do about it.
+        cell: the number of its cell in a notebook, from 1.
     """
 
     line: int
@@ -46,7 +46,7 @@ class Left:
 
 @dataclass
 class Outcome:
-    """What was done to one file, or would be."""
+    """The result for one file: what was done to it, or would be done without ``--check`` and ``--diff``."""
 
     path: Path
     state: State
@@ -59,12 +59,12 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether the file gets other bytes."""
+        """Whether the bytes of the file change."""
         return self.before != self.after
 
 
 def as_text(outcomes: Sequence[Outcome], checked: bool) -> str:
-    """Return the report for a terminal."""
+    """Return the report as a text for a terminal."""
     lines: list[str] = []
     for outcome in outcomes:
         if outcome.state is State.UNTOUCHED:
@@ -87,7 +87,7 @@ def _files(number: int) -> str:
 
 
 def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return the report as JSON has it."""
+    """Return the report as a JSON document."""
     return {
         "files": [
             {

@@ -1,4 +1,4 @@
-"""Writes a program anew: replaces sites, puts contexts, imports and comments in their places."""
+"""Builds the new tree of a program: replaces sites, and inserts contexts, imports and comments."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Rewrite(cst.CSTTransformer):
     """Replaces the active sites of one source.
 
     Args:
-        source: what is rewritten.
-        sites: the active ones, by the ids of their nodes.
-        places: of contexts.
-        get_context: the expression that looks a context up, as text.
-        notes: comments by the ids of the statements that they stand before.
-        statements: what replaces whole statements at last, such as imports, by their ids.
+        source: the program.
+        sites: the active sites, by the ids of their nodes.
+        places: where the context is looked up.
+        get_context: the expression that looks the context up, as text.
+        notes: comments, by the ids of the statements before which they are written.
+        statements: functions that change whole statements after their sites were replaced, such as imports, by ids.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Rewrite(cst.CSTTransformer):
         """Return the new tree."""
         return self._source.module.visit(self)
 
-    # ---- what sites use
+    # ---- what the builders of sites use: `Rewriter`
 
     def sub(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """Return `node` with the sites in it replaced."""
@@ -63,7 +63,7 @@ class Rewrite(cst.CSTTransformer):
         return cast("cst.Arg", node.visit(self))
 
     def context(self, node: cst.CSTNode) -> cst.BaseExpression:
-        """Return what the context is called where `node` is."""
+        """Return the expression for the context at `node`: a variable, or a look-up."""
         return call(self._get_context) if id(node) in self._places.inline else cst.Name(self._places.name)
 
     def active(self, node: cst.CSTNode) -> bool:
@@ -73,11 +73,11 @@ class Rewrite(cst.CSTTransformer):
     # ---- the walk
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Leave the parts of an expression that is replaced to the one who replaces it."""
+        """Do not enter an expression that is a site: its builder replaces the sites in its parts."""
         return not (id(node) in self._sites and isinstance(node, cst.BaseExpression))
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        """Replace what is to be replaced."""
+        """Replace a node that is a site, and finish statements."""
         new: Any = updated_node
         change = self._imports.get(id(original_node))
         if change is not None:
@@ -93,7 +93,7 @@ class Rewrite(cst.CSTTransformer):
         return new
 
     def _around(self, old: cst.CSTNode, new: Any) -> Any:
-        """Put comments and the look-up of a context before a statement."""
+        """Write comments and the look-up of the context before a statement."""
         texts, self._lost = self._lost, []
         if not isinstance(old, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             self._lost = texts

@@ -1,4 +1,4 @@
-"""What a program has to change: sites, which have a counterpart, and blockers, which have none."""
+"""Sites, the parts of a program that have a counterpart in the new library, and blockers, which have none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Blocker", "Build", "Found", "Rewriter", "Site"]
 
 
 class Rewriter(Protocol):
-    """What a site builds its counterpart with."""
+    """The functions with which a site builds its counterpart."""
 
     def sub(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """Return `node` with the sites in it replaced."""
@@ -26,7 +26,7 @@ class Rewriter(Protocol):
         ...
 
     def context(self, node: cst.CSTNode) -> cst.BaseExpression:
-        """Return what the context is called where `node` is."""
+        """Return the expression for the context at `node`: a variable, or a look-up."""
         ...
 
     def active(self, node: cst.CSTNode) -> bool:
@@ -36,7 +36,11 @@ class Rewriter(Protocol):
 
 Built: TypeAlias = "cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.BaseStatement]"
 Build: TypeAlias = "Callable[[Rewriter, cst.CSTNode], Built]"
-"""Gets the node, with its parts as they were for an expression and replaced for a statement."""
+"""Builds the counterpart of a node.
+
+Sites inside an expression have not been replaced yet: the builder does it with `Rewriter.sub`. Sites inside a statement
+have been.
+"""
 
 
 @dataclass(eq=False)
@@ -44,16 +48,17 @@ class Site:
     """A part of a program that has a counterpart.
 
     Args:
-        source: where it is.
-        node: what is replaced.
-        build: makes the counterpart.
-        uses: the names of the library that are gone with it.
-        context: its counterpart uses a context.
-        names_fray: its counterpart names the package.
-        imports: further statements that it needs at the top.
-        role: ``"init"``, ``"shutdown"`` or ``"asks"`` for what goes with the choice of the engine.
-        prepare: called before anything is replaced, where the site is.
-        may_name_fray: asked after that whether it names the package after all.
+        source: the program.
+        node: the node that is replaced.
+        build: builds the counterpart.
+        uses: the nodes in it that name the old library, which are gone with it.
+        context: whether the counterpart uses a context.
+        names_fray: whether the counterpart names the new package.
+        imports: other import statements that the counterpart needs.
+        role: ``"init"``, ``"shutdown"`` or ``"asks"`` for a site that starts, ends or asks about the engine: it is
+            replaced if the whole program leaves the old engine. Empty for all others.
+        prepare: called before anything is replaced, if the site is active.
+        may_name_fray: called after `prepare`; returns whether the counterpart names the new package after all.
     """
 
     source: Source
@@ -68,13 +73,13 @@ class Site:
     may_name_fray: Callable[[], bool] | None = None
 
     def needs_import(self) -> bool:
-        """Return whether the counterpart names the package."""
+        """Return whether the counterpart names the new package."""
         return self.names_fray or (self.may_name_fray is not None and self.may_name_fray())
 
 
 @dataclass(eq=False)
 class Blocker:
-    """A part of a program that stays, and why."""
+    """A part of a program that stays, and the reason."""
 
     source: Source
     node: cst.CSTNode
@@ -83,12 +88,12 @@ class Blocker:
 
 @dataclass
 class Found:
-    """All that was found in one source."""
+    """The sites and blockers of one source."""
 
     source: Source
     sites: list[Site] = field(default_factory=list[Site])
     blockers: list[Blocker] = field(default_factory=list[Blocker])
     references: list[tuple[cst.CSTNode, str]] = field(default_factory=list["tuple[cst.CSTNode, str]"])
-    """Every use of a name of the library, with that name."""
+    """Every use of a name of the old library, with that name."""
     links: list[tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=list["tuple[cst.CSTNode, cst.CSTNode]"])
-    """Pairs of nodes that are moved together or not at all."""
+    """Pairs of nodes that move together or stay together."""

@@ -1,7 +1,8 @@
-"""One parsed program, and all that are looked at together."""
+"""`Source`, a parsed program, and `Project`, all programs that are moved together."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,11 +22,11 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
-__all__ = ["Project", "Source", "dotted", "is_base_of_chain"]
+__all__ = ["Project", "Source", "dotted", "is_base_of_chain", "module_name"]
 
 
 def dotted(node: cst.CSTNode | None) -> str | None:
-    """Return ``a.b.c`` for names and attributes of names, else None."""
+    """Return the text ``a.b.c`` of a name or an attribute of names; None for any other node."""
     if isinstance(node, cst.Name):
         return node.value
     if isinstance(node, cst.Attribute):
@@ -40,23 +41,23 @@ def is_base_of_chain(node: cst.CSTNode, parent: cst.CSTNode | None) -> bool:
 
 
 class Source:
-    """A parsed program with what is known of its names.
+    """A parsed program with the scopes of its names.
 
     Args:
-        path: of the file.
-        module: its tree, each of whose nodes is there once.
-        movable: why nothing may be written to it, or None.
+        path: path of the file; it is made absolute, because imports are looked up by folders.
+        module: the syntax tree; no node may occur in it twice.
+        fixed: why nothing may be written to it, or None.
     """
 
     def __init__(self, path: Path, module: cst.Module, fixed: str | None = None) -> None:
-        self.path = path
+        self.path = Path(os.path.abspath(path))
         self.fixed = fixed
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         self.module = wrapper.module
         self._wrapper = wrapper
         self._nodes: list[cst.CSTNode] = list(_walk(self.module))
         self.added_names: dict[int, set[str]] = {}
-        """Names that an import statement has to bring too, by the statement."""
+        """Names that an import statement has to import in addition, by the id of the statement."""
 
     @cached_property
     def _scopes(self) -> Mapping[cst.CSTNode, Scope | None]:
@@ -71,40 +72,40 @@ class Source:
         return cast("Mapping[cst.CSTNode, Any]", self._wrapper.resolve(PositionProvider))
 
     def nodes(self) -> Sequence[cst.CSTNode]:
-        """Return all nodes but whitespace, in the order of the text."""
+        """Return all nodes except whitespace, in the order of the text."""
         return self._nodes
 
     def line(self, node: cst.CSTNode) -> int:
-        """Return the line that `node` begins on, from 1."""
+        """Return the number of the line on which `node` begins, from 1."""
         return int(self._positions[node].start.line)
 
     def position(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Return where `node` begins."""
+        """Return the line and column at which `node` begins."""
         start = self._positions[node].start
         return int(start.line), int(start.column)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """Return the node that `node` is a part of."""
+        """Return the node of which `node` is a direct part; None for the module."""
         return self._parents.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Yield the nodes that `node` is a part of, the nearest first."""
+        """Yield the nodes around `node`, the nearest first."""
         parent = self.parent(node)
         while parent is not None:
             yield parent
             parent = self.parent(parent)
 
     def scope(self, node: cst.CSTNode) -> Scope | None:
-        """Return the scope whose names `node` sees."""
+        """Return the scope in which the names of `node` are looked up."""
         return self._scopes.get(node)
 
     def bindings(self, name: cst.Name) -> list[BaseAssignment]:
-        """Return all that gives the variable `name` a value; empty for a name that is not looked up."""
+        """Return all bindings of the variable `name`; empty for a name that is no variable, such as a keyword."""
         scope = self.scope(name)
         return [] if scope is None else list(scope[name.value])
 
     def variable(self, name: cst.Name) -> tuple[int, str] | None:
-        """Return what identifies the variable `name`; None for a builtin and for what is no variable."""
+        """Return a key of the variable `name`; None for a builtin and for a name that is no variable."""
         scope = self.scope(name)
         for binding in self.bindings(name):
             if isinstance(binding, (Assignment, ImportAssignment)):
@@ -114,7 +115,7 @@ class Source:
         return None
 
     def library_name(self, node: cst.CSTNode, packages: Sequence[str]) -> str | None:
-        """Return the full name of what `node` names in one of `packages`, such as ``"ray.util.queue.Queue"``."""
+        """Return the full name that `node` has in one of `packages`, such as ``"ray.util.queue.Queue"``, or None."""
         if dotted(node) is None:
             return None
         scope = self.scope(node) if not isinstance(node, cst.Name) or self.bindings(node) else None
@@ -128,7 +129,7 @@ class Source:
         return None
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
-        """Return the innermost function that `node` is in the body of."""
+        """Return the innermost function whose body contains `node`."""
         child = node
         for parent in self.ancestors(node):
             if isinstance(parent, cst.FunctionDef) and child is parent.body:
@@ -139,7 +140,7 @@ class Source:
         return None
 
     def class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
-        """Return the innermost class that `node` is in the body of, through functions too."""
+        """Return the innermost class whose body contains `node`, also if a function is between them."""
         child = node
         for parent in self.ancestors(node):
             if isinstance(parent, cst.ClassDef) and child is parent.body:
@@ -148,7 +149,7 @@ class Source:
         return None
 
     def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
-        """Return the statement that `node` is in: a line, or a compound statement for what stands in its head."""
+        """Return the statement that contains `node`: a line, or a compound statement if `node` is in its head."""
         current = node
         while not isinstance(current, (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.Module)):
             parent = self.parent(current)
@@ -163,7 +164,7 @@ class Source:
 
 
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Yield `node` and its parts, but not whitespace; without recursion, for deep trees."""
+    """Yield `node` and its parts, without whitespace; not recursive, because trees may be deep."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -183,24 +184,24 @@ _BLANK = (
 
 @dataclass
 class Project:
-    """Programs that are looked at together, because one may import another."""
+    """Programs that are moved together, because one may import another."""
 
     sources: list[Source] = field(default_factory=list[Source])
 
     @cached_property
     def _by_tail(self) -> dict[str, list[Source]]:
-        """Sources by the last part of the module's name."""
+        """The sources by the last part of their modules' names."""
         found: dict[str, list[Source]] = {}
         for source in self.sources:
-            found.setdefault(_tail(source.path), []).append(source)
+            found.setdefault(module_name(source.path), []).append(source)
         return found
 
     def imported(
         self, source: Source, node: cst.Import | cst.ImportFrom, name: str
     ) -> tuple[Source, str | None] | None:
-        """Return the source that `name`, bound by the import `node`, comes from, and the name there.
+        """Return the source from which the import `node` takes `name`, and the name that it has there.
 
-        The name is None where it is the module itself.
+        The second is None if `name` is the module itself.
         """
         if isinstance(node, cst.Import):
             for alias in node.names:
@@ -228,7 +229,7 @@ class Project:
         return None
 
     def imported_sources(self, source: Source, node: cst.Import | cst.ImportFrom) -> list[Source]:
-        """Return the sources that the import `node` may read."""
+        """Return the sources whose modules the import `node` may load."""
         if isinstance(node, cst.Import):
             found = [self.find(source, dotted(alias.name) or "", 0) for alias in node.names]
         else:
@@ -239,8 +240,14 @@ class Project:
                 found += [self.find(source, name, level) for name in inner]
         return [item for item in found if item is not None]
 
+    def starred(self, source: Source) -> list[Source]:
+        """Return the sources from which `source` imports all names, by ``import *``."""
+        nodes = [node for node in source.nodes() if isinstance(node, cst.ImportFrom)]
+        stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
+        return [found for node in stars for found in self.imported_sources(source, node)]
+
     def find(self, source: Source, module: str, level: int) -> Source | None:
-        """Return the source of the module that `source` imports by this name."""
+        """Return the source of the module that `source` imports by this name; `level` counts the leading dots."""
         parts = [part for part in module.split(".") if part]
         if level:
             folder = source.path.parent
@@ -256,8 +263,13 @@ class Project:
             if other is not source and _module_path(other.path).endswith(ending)
         ]
         here = source.path.parent
-        candidates = [other for other in candidates if _root(other.path, len(parts)) in (here, *here.parents)]
-        return max(candidates, key=lambda other: len(_root(other.path, len(parts)).parts), default=None)
+        roots = {other: _root(other.path, len(parts)) for other in candidates}
+        above = [other for other in candidates if roots[other] in (here, *here.parents)]
+        if above:
+            return max(above, key=lambda other: len(roots[other].parts))
+        # The folder may be in sys.path for another reason, as `src` of a project is while its tests run.
+        elsewhere = [other for other in candidates if not (roots[other] / "__init__.py").exists()]
+        return elsewhere[0] if len(elsewhere) == 1 else None
 
     def _at(self, path: Path) -> Source | None:
         for source in self.sources:
@@ -270,12 +282,13 @@ def _module_path(path: Path) -> str:
     return str(path.parent if path.name == "__init__.py" else path.with_suffix(""))
 
 
-def _tail(path: Path) -> str:
+def module_name(path: Path) -> str:
+    """Return the last part of the name by which a file is imported."""
     return _module_path(path).rpartition("/")[2]
 
 
 def _root(path: Path, parts: int) -> Path:
-    """Return the folder that a module name of so many parts is looked up in."""
+    """Return the folder in which a file's module has a name of so many parts."""
     folder = Path(_module_path(path))
     for _ in range(parts):
         folder = folder.parent

@@ -1,25 +1,28 @@
-"""Finds what a program for Fray has to change to run on Ray."""
+"""Finds the sites and blockers of a program for Fray that is moved to Ray."""
 
 from __future__ import annotations
 
 import re
-import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import libcst as cst
 
 from fray.migrate.build import arg, call, chain, dict_of, keyword, literal
+from fray.migrate.decorating import can_be_decorated
 from fray.migrate.executors import move_executor
 from fray.migrate.fray_side import FRAY, FrayApi, TaskCall, context_verb
 from fray.migrate.from_ray import Constants
-from fray.migrate.kinds import UNKNOWN, Context, Function, Kind, Kinds, Method, PlainClass
+from fray.migrate.inference import Kinds
+from fray.migrate.kinds import NOTHING, UNKNOWN, Context, Function, Kind, Method, PlainClass
 from fray.migrate.program import Direction
 from fray.migrate.ray_api import EXCEPTIONS, SAME, Reason
 from fray.migrate.ray_options import NoRayError, init_args, options_of_ray, runtime_env_dict
 from fray.migrate.ray_side import only_assignment
 from fray.migrate.sites import Blocker, Build, Found, Rewriter, Site
 from fray.migrate.source import Source, dotted, is_base_of_chain
+from fray.migrate.task_arguments import task_arguments, with_commas
 
 __all__ = ["to_ray"]
 
@@ -33,7 +36,7 @@ _VERBS = {
     "put": ("value",),
     "get_actor": ("name", "namespace"),
 }
-"""Methods of contexts that are functions of Ray, with the names of their parameters; all but the first by keyword."""
+"""Methods of contexts that are functions of Ray, with their parameters; all but the first are passed by keyword."""
 _OWN = ("options", "name", "get_if_exists", "lifetime", "preemptible", "num_cpus")
 _ERRORS = {name: old for old, name in reversed(EXCEPTIONS.items())}
 _SAME = {name: old for old, name in reversed(SAME.items())}
@@ -41,12 +44,11 @@ _ERRORS.update(ActorDiedError="RayActorError", ObjectLostError="ObjectLostError"
 
 
 def to_ray() -> Direction:
-    """Return the way from Fray to Ray."""
+    """Return the direction from Fray to Ray."""
     return Direction(_find, FrayApi, FRAY, "import ray", "", re.compile(r"\bfray\b|\bctx\b"))
 
 
 def _find(kinds: Kinds, source: Source, constants: Constants) -> Found:
-    del constants
     finder = _Finder(kinds, source)
     finder.run()
     return finder.found
@@ -60,7 +62,7 @@ class _Finder:
         self.methods = kinds.actor_methods()
         self._consumed: set[int] = set()
         self._contexts: set[int] = set()
-        """Ids of the nodes that stand for a context and are gone with the call around them."""
+        """Ids of the nodes that stand for a context and vanish with the call around them."""
 
     def block(self, node: cst.CSTNode, why: str, what: str = "keep this on Fray") -> None:
         self.found.blockers.append(Blocker(self.source, node, Reason(why, what)))
@@ -109,11 +111,10 @@ class _Finder:
     # ---- definitions
 
     def _definition(self, node: cst.FunctionDef | cst.ClassDef) -> None:
-        if not _can_be_decorated(self.kinds, node):
+        if not can_be_decorated(self.kinds, node):
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del rewriter
             assert isinstance(new, (cst.FunctionDef, cst.ClassDef))
             first = cst.Decorator(chain("ray.remote"))
             return new.with_changes(decorators=[first, *new.decorators])
@@ -149,7 +150,7 @@ class _Finder:
             self._partial(node)
 
     def _method_called(self, node: cst.Call) -> Kind | None:
-        """Return the method of a handle that is called; blocks what may be one."""
+        """Return the method of a handle that `node` calls; block a call that may or may not be one."""
         kind = self.kind(node.func)
         if isinstance(kind, Method):
             if isinstance(node.func, cst.Attribute) and node.func.attr.value in ("remote", "options"):
@@ -159,7 +160,7 @@ class _Finder:
             return None
         if node.func.attr.value.startswith("_"):
             return None
-        if self.kind(node.func.value) is not UNKNOWN or kind is not UNKNOWN:
+        if self.kind(node.func.value) not in (UNKNOWN, NOTHING) or kind not in (UNKNOWN, NOTHING):
             return None
         holder: cst.CSTNode | None = self.source.parent(node)
         while isinstance(holder, (cst.Element, cst.List, cst.ListComp, cst.GeneratorExp)):
@@ -174,7 +175,7 @@ class _Finder:
         return None
 
     def _is_of_pool(self, receiver: cst.BaseExpression, holder: cst.CSTNode | None) -> bool:
-        """Return whether it is the actor in ``pool.map(lambda actor, value: ..., values)``."""
+        """Return whether `receiver` is the actor in ``pool.map(lambda actor, value: ..., values)``."""
         item = self.source.parent(holder) if isinstance(holder, cst.Lambda) else None
         work = self.source.parent(item) if isinstance(item, cst.Arg) else None
         if not isinstance(holder, cst.Lambda) or not isinstance(work, cst.Call) or not isinstance(receiver, cst.Name):
@@ -196,7 +197,6 @@ class _Finder:
         self._consume_context(first.value)
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             remote = self._remote_of(rewriter, function, {})
             started = cst.Attribute(remote, cst.Name("remote"))
             rest = [rewriter.sub_arg(item) for item in node.args[2:]]
@@ -211,7 +211,7 @@ class _Finder:
             self.found.links.append((node, kind.node))
 
     def _consume_context(self, node: cst.BaseExpression) -> None:
-        """Note that ``fray.get_job_context()`` is gone with the call that it is in."""
+        """Note that the ``fray.get_job_context()`` in `node` vanishes with the call around it."""
         if isinstance(node, cst.Call):
             self._consumed.add(id(node.func))
             self.found.sites.append(Site(self.source, node, lambda rewriter, new: node, (node.func,), False, False))
@@ -225,7 +225,7 @@ class _Finder:
             if not parts.readable or parts.function is None:
                 self.block(node, "the arguments of create_task are not written out")
                 return
-            self._start(node, parts.function, lambda rewriter: _task_args(rewriter, parts), parts.options, {}, False)
+            self._start(node, parts.function, partial(task_arguments, parts), parts.options, {}, False)
         elif verb in ("run", "create_actor") and node.args and not node.args[0].star and node.args[0].keyword is None:
             self._start_directly(node, verb)
         elif verb == "list_named_actors":
@@ -264,7 +264,6 @@ class _Finder:
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             args = [rewriter.sub_arg(item) for item in node.args]
             for number, item in enumerate(args):
                 if item.keyword is not None and item.keyword.value == names[0]:
@@ -285,7 +284,7 @@ class _Finder:
         }
         options = own.pop("options", None)
         if options is not None and own:
-            own = {}  # they are the constructor's
+            own = {}  # these keywords are arguments of the constructor
         if verb == "run" and any(item.keyword is not None and item.keyword.value == "name" for item in node.args):
             self.block(node, "run with a name may mean the task or the function", "use create_task")
             return
@@ -316,7 +315,6 @@ class _Finder:
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             found, unpacked = options_of_ray(self.source, options, own, is_actor, rewriter.sub, [])
             remote = self._remote_of(rewriter, function, found)
             found.pop("max_calls", None)
@@ -329,7 +327,7 @@ class _Finder:
             if given:
                 remote = call(cst.Attribute(remote, cst.Name("options")), given)
             started = cst.Attribute(remote, cst.Name("remote"))
-            return cst.Call(started, _closed(args(rewriter)), lpar=node.lpar, rpar=node.rpar)
+            return cst.Call(started, with_commas(args(rewriter)), lpar=node.lpar, rpar=node.rpar)
 
         self.site(node, build, used)
         self._link(node, function)
@@ -342,7 +340,7 @@ class _Finder:
         if "max_calls" in options:
             return call(call("ray.remote", [keyword("max_calls", options["max_calls"])]), [arg(new)])
         node = kind.node if isinstance(kind, (Function, PlainClass)) else None
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and _can_be_decorated(self.kinds, node):
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and can_be_decorated(self.kinds, node):
             return new
         return call("ray.remote", [arg(new)])
 
@@ -394,7 +392,7 @@ class _Finder:
         return isinstance(around, cst.Call) and context_verb(self.kinds, self.source, around.func) is not None
 
     def _loose_options(self, node: cst.Call, is_actor: bool) -> None:
-        """Make options that have a name of their own a dict."""
+        """Replace options that are not part of a call, such as those in a variable, by a dict."""
         used: list[cst.CSTNode] = []
         try:
             options_of_ray(self.source, node, {}, is_actor, lambda part: part, used)
@@ -404,7 +402,6 @@ class _Finder:
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             return dict_of(options_of_ray(self.source, node, {}, is_actor, rewriter.sub, [])[0].items())
 
         self.site(node, build, used, names_ray=False)
@@ -412,7 +409,7 @@ class _Finder:
     # ---- contexts
 
     def _line(self, node: cst.SimpleStatementLine) -> None:
-        """Drop ``ctx = fray.get_job_context()``; make ``ctx = fray.init()`` a call."""
+        """Remove the statement ``ctx = fray.get_job_context()``; make ``ctx = fray.init()`` the call ``ray.init()``."""
         if len(node.body) != 1 or not isinstance(node.body[0], cst.Assign):
             return
         statement = node.body[0]
@@ -442,7 +439,6 @@ class _Finder:
             self._contexts.add(id(item.asname.name))
 
             def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-                del rewriter
                 assert isinstance(new, cst.WithItem)
                 return new.with_changes(asname=None)
 
@@ -472,7 +468,7 @@ class _Finder:
     def _loose_context(self, node: cst.Name) -> None:
         parent = self.source.parent(node)
         if isinstance(parent, cst.Attribute) and parent.value is node:
-            return  # blocked, or moved, with what is called
+            return  # the call has been blocked or moved as a whole
         if isinstance(parent, cst.AssignTarget):
             statement = self.source.parent(parent)
             value = statement.value if isinstance(statement, cst.Assign) else None
@@ -505,99 +501,3 @@ class _Finder:
             self.site(node, lambda rewriter, new: cst.SimpleString(f'"{text}"'), [node], False)
         else:
             self.block(node, f"{name} has no counterpart in Ray")
-
-
-def _task_args(rewriter: Rewriter, parts: TaskCall) -> list[cst.Arg]:
-    """Return ``a, *b, k=v, **c`` for ``(a, *b), {"k": v, **c}``."""
-    found: list[cst.Arg] = []
-    if isinstance(parts.args, (cst.Tuple, cst.List)):
-        new = rewriter.sub(parts.args)
-        assert isinstance(new, (cst.Tuple, cst.List))
-        for item in new.elements:
-            star = "*" if isinstance(item, cst.StarredElement) else ""
-            found.append(cst.Arg(item.value, star=star, comma=item.comma))
-    elif parts.args is not None:
-        found.append(cst.Arg(rewriter.sub(parts.args), star="*"))
-    keys = [literal(item.key) for item in _dict_elements(parts.kwargs) if isinstance(item, cst.DictElement)]
-    if isinstance(parts.kwargs, cst.Dict) and all(isinstance(key, str) and key.isidentifier() for key in keys):
-        new_dict = rewriter.sub(parts.kwargs)
-        for item in _dict_elements(new_dict):
-            if isinstance(item, cst.DictElement):
-                found.append(keyword(str(literal(item.key)), item.value).with_changes(comma=item.comma))
-            else:
-                found.append(cst.Arg(item.value, star="**", comma=item.comma))
-    elif parts.kwargs is not None and literal(parts.kwargs) is not None:
-        found.append(cst.Arg(rewriter.sub(parts.kwargs), star="**"))
-    return found
-
-
-def _dict_elements(node: cst.BaseExpression | None) -> Sequence[cst.BaseDictElement]:
-    return node.elements if isinstance(node, cst.Dict) else ()
-
-
-def _closed(args: Sequence[cst.Arg]) -> list[cst.Arg]:
-    """Return arguments with commas between them."""
-    found = list(args)
-    for number, item in enumerate(found[:-1]):
-        if not isinstance(item.comma, cst.Comma):
-            found[number] = item.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-    last = found[-1].comma if found else None
-    if isinstance(last, cst.Comma) and isinstance(last.whitespace_after, cst.SimpleWhitespace):
-        found[-1] = found[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return found
-
-
-# ---- which definitions can be decorated
-
-
-def _can_be_decorated(kinds: Kinds, node: cst.FunctionDef | cst.ClassDef) -> bool:
-    """Return whether a function or class is used for nothing else than tasks and actors."""
-    known = _decorated.get(kinds)
-    if known is None:
-        known = _decorated[kinds] = _find_decorated(kinds)
-    return id(node) in known
-
-
-_decorated: weakref.WeakKeyDictionary[Kinds, set[int]] = weakref.WeakKeyDictionary()
-"""What was found for the programs that are looked at."""
-
-
-def _find_decorated(kinds: Kinds) -> set[int]:
-    started: set[int] = set()
-    others: set[int] = set()
-    for source in kinds.project.sources:
-        for node in source.nodes():
-            if not isinstance(node, (cst.Name, cst.Attribute)):
-                continue
-            if isinstance(node, cst.Name) and not source.bindings(node):
-                continue
-            kind = kinds.of(source, node)
-            if not isinstance(kind, (Function, PlainClass)) or isinstance(kind.node, cst.Lambda):
-                continue
-            parent = source.parent(node)
-            if isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is node:
-                continue
-            if _is_started(kinds, source, node):
-                started.add(id(kind.node))
-            elif not (isinstance(kind, PlainClass) and _is_harmless(source, node)):
-                others.add(id(kind.node))
-    return started - others
-
-
-def _is_started(kinds: Kinds, source: Source, node: cst.BaseExpression) -> bool:
-    parent = source.parent(node)
-    around = source.parent(parent) if isinstance(parent, cst.Arg) else None
-    if not isinstance(around, cst.Call) or around.args[0] is not parent:
-        return False
-    verb = context_verb(kinds, source, around.func)
-    if verb == "create_task":
-        options = TaskCall(around.args).options
-        return options is None or "max_calls" not in source.code(options)
-    return verb in ("run", "create_actor")
-
-
-def _is_harmless(source: Source, node: cst.CSTNode) -> bool:
-    parent = source.parent(node)
-    if isinstance(parent, cst.Attribute) and parent.value is node:
-        return not parent.attr.value.startswith("_")
-    return any(isinstance(item, cst.Annotation) for item in source.ancestors(node))

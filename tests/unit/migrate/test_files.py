@@ -29,6 +29,7 @@ PROGRAM = textwrap.dedent(
 
 def written(folder: Path, content: bytes | str, name: str = "program.py") -> Path:
     path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
@@ -178,6 +179,35 @@ def test_what_cannot_be_moved_stays_with_a_comment_that_says_why(tmp_path: Path,
     assert path.read_text() == after
 
 
+@pytest.mark.parametrize("end", ["sys.exit(1)", "raise SystemExit", "exit()"])
+def test_what_ends_its_worker_by_system_exit_stays_and_a_program_that_ends_itself_does_not(
+    tmp_path: Path, end: str
+) -> None:
+    program = f"""\
+        import sys
+        import ray
+
+        @ray.remote
+        class Mortal:
+            def end(self):
+                {end}
+
+        @ray.remote
+        def one():
+            return 1
+
+        print(ray.get(one.remote()))
+        mortal = Mortal.remote()
+        sys.exit(0)
+        """
+    path = written(tmp_path, textwrap.dedent(program))
+    held = report(path)["program.py"]["left"]
+    assert isinstance(held, list) and len(held) == 1
+    left = held[0]
+    assert left["line"] == 7 and left["why"].startswith("sys.exit ends the worker on Ray")
+    assert "create_task(one)" in path.read_text() and "mortal = Mortal.remote()" in path.read_text()
+
+
 def test_what_is_not_connected_with_it_is_moved(tmp_path: Path) -> None:
     path = written(
         tmp_path,
@@ -306,6 +336,40 @@ def test_one_file_of_a_package_leaves_what_its_neighbours_use(tmp_path: Path) ->
     assert migrate(folder).returncode == 0
     assert "@ray.remote" not in shared.read_text()
     assert "create_task(f, (1,))" in neighbour.read_text()
+
+
+def test_definitions_are_found_through_modules_without_ray_wherever_the_command_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, "import ray\n\n\n@ray.remote\ndef one():\n    return 1\n", "shop/deep/tasks.py")
+    written(tmp_path, "from .tasks import one as first\n", "shop/deep/__init__.py")
+    written(tmp_path, "from shop.deep import *\n", "shop/__init__.py")
+    main = written(tmp_path, "import ray\nimport shop\n\nprint(ray.get(shop.first.remote()))\n", "main.py")
+    monkeypatch.chdir(tmp_path)
+    done = migrate("main.py", "shop")
+    assert done.returncode == 0, done.stdout
+    assert "ctx.create_task(shop.first)" in main.read_text()
+    assert "ray" not in (tmp_path / "shop/deep/tasks.py").read_text().replace("fray", "")
+
+
+def test_definitions_of_a_package_below_src_are_found_from_the_tests_beside_it(tmp_path: Path) -> None:
+    written(tmp_path, "import ray\n\n\n@ray.remote\ndef one():\n    return 1\n", "src/shop/tasks.py")
+    written(tmp_path, "", "src/shop/__init__.py")
+    test = "import ray\nfrom shop.tasks import one\n\n\ndef test_one():\n    assert ray.get(one.remote()) == 1\n"
+    test_file = written(tmp_path, test, "tests/test_tasks.py")
+    done = migrate(tmp_path)
+    assert done.returncode == 0 and " left" not in done.stdout, done.stdout
+    assert "ctx.get(ctx.create_task(one))" in test_file.read_text()
+
+
+def test_a_definition_stays_when_something_of_its_name_is_started_that_cannot_be_followed(tmp_path: Path) -> None:
+    tasks = written(tmp_path, "import ray\n\n\n@ray.remote\ndef one():\n    return 1\n", "tasks.py")
+    before = tasks.read_text()
+    main = "import importlib\nimport ray\n\nprint(ray.get(importlib.import_module('tasks').one.remote()))\n"
+    written(tmp_path, main, "main.py")
+    done = migrate(tmp_path)
+    assert "is not known here" in done.stdout
+    assert [line for line in tasks.read_text().splitlines() if "# fray:" not in line] == before.splitlines()
 
 
 def test_a_notebook_is_moved_cell_by_cell(tmp_path: Path) -> None:

@@ -97,6 +97,12 @@ def test_what_was_moved_back_can_be_moved_again(moved: Path, tmp_path: Path) -> 
     assert states["counter.py"] == states["squares.py"] == "moved"
 
 
+def test_what_was_moved_back_prints_the_same_as_a_program_for_ray(moved: Path, tmp_path: Path) -> None:
+    move_back(moved, tmp_path / "back")
+    printed = run_all("ray", tmp_path / "back", {"FRAY_AS_RAY": "1"})
+    assert printed == {program: expected(PROGRAMS / program) for program in MAINS}
+
+
 @pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.timeout(300)

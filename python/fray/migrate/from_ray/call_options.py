@@ -1,4 +1,4 @@
-"""How the options of one call are written: in place, by the name of a constant, or as a change of one."""
+"""Decides how a call's options are written: in place, as the name of a constant, or as a changed copy of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ __all__ = ["CallOptions", "CallOptionsOf"]
 
 
 class CallOptions:
-    """How the options of one call are written: `make` returns the expression, or None."""
+    """Builds the options of one call.
+
+    Args:
+        make: returns the expression; None if the call has no options.
+        imports: import statements that the expression needs.
+        prepare: called before anything is replaced, if the call is moved.
+    """
 
     def __init__(
         self,
@@ -37,12 +43,14 @@ class CallOptions:
 
 
 class CallOptionsOf(Finding):
-    """Decides how the options of calls are written."""
+    """Decides how the options of every call are written."""
 
-    def _call_options(
-        self, node: cst.Call, target: cst.BaseExpression, definition: Definition | None, is_actor: bool
-    ) -> CallOptions:
-        """Decide how the options of one call are written."""
+    def _call_options(self, target: cst.BaseExpression, definition: Definition | None, is_actor: bool) -> CallOptions:
+        """Decide how the options of one call are written.
+
+        Raises:
+            StaysError: an option has no counterpart, or its value cannot be named here.
+        """
         if definition is None:
             return CallOptions(lambda rewriter: None)
         layers = definition.layers()
@@ -101,14 +109,14 @@ class CallOptionsOf(Finding):
 
     @staticmethod
     def _is_seen(layer: Definition) -> bool:
-        """Return whether a definition is one whose options get a name of their own."""
+        """Return whether the options of a definition can get a constant: its statement defines nothing else."""
         if isinstance(layer.node, (cst.FunctionDef, cst.ClassDef)):
             return True
         line = layer.source.statement_of(layer.node)
         return isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
 
     def _reach(self, target: cst.BaseExpression, base: Definition) -> Callable[[], cst.BaseExpression] | None:
-        """Return what makes the name of the options of `base` here; None where it cannot be seen."""
+        """Return a function that names the constant of `base` in this source; None if it is not visible here."""
         if base.source is self.source:
             around = self.source.function_of(base.node)
             if around is None or around in list(self.source.ancestors(target)):
@@ -127,7 +135,7 @@ class CallOptionsOf(Finding):
     def _import_chain(
         self, source: Source, name: str, bindings: Sequence[object], base: Definition
     ) -> list[tuple[Source, cst.ImportFrom]]:
-        """Return the imports by which `name` comes from where `base` is; empty where it does not come that way."""
+        """Return the imports that lead from `name` to the source of `base`; empty if no chain of imports does."""
         for binding in bindings:
             node = binding.node if isinstance(binding, ImportAssignment) else None
             if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):

@@ -1,4 +1,4 @@
-"""The calls of a context that take the place of `.remote(...)`."""
+"""Builds the calls of a context that replace `.remote(...)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of options that several calls share."""
+"""Names the constants for options that several calls share."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["Constants", "is_global"]
 
 
 class Constants:
-    """The names of options that several calls share: ``PROCESS_OPTIONS = fray.TaskOptions(...)``.
+    """The names of constants for options that several calls share: ``PROCESS_OPTIONS = fray.TaskOptions(...)``.
 
     Args:
-        taken: names that are used already.
+        taken: names that the programs use already.
     """
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = taken
         self._names: dict[int, str] = {}
         self.calls: dict[int, int] = {}
-        """How many calls there are with the options of a definition and no others."""
+        """The number of calls that have the options of a definition and no others, by the id of the definition."""
 
     def name(self, definition: Definition) -> str:
-        """Return the name of the options of `definition`."""
+        """Return the name of the constant for the options of `definition`."""
         known = self._names.get(id(definition.node))
         if known is None:
             words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", definition.name or "task").strip("_")
@@ -35,7 +35,7 @@ class Constants:
         return known
 
     def is_named(self, definition: Definition) -> bool:
-        """Return whether the options of `definition` are used by name somewhere."""
+        """Return whether a call uses the constant for the options of `definition`."""
         return id(definition.node) in self._names
 
 

@@ -1,4 +1,4 @@
-"""Decorated functions and classes, and their methods."""
+"""Moves decorated functions and classes, and the decorators of their methods."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from fray.migrate.sites import Rewriter
 __all__ = ["Definitions", "without_decorator"]
 
 
+_SYSTEM_EXIT = Reason(
+    "sys.exit ends the worker on Ray, and is an error of the call on Fray", "call os._exit, or raise an error"
+)
+
+
 class Definitions(Finding):
-    """Finds decorators."""
+    """Finds the decorators ``@ray.remote`` and ``@ray.method``."""
 
     def _definition(self, node: cst.FunctionDef | cst.ClassDef) -> None:
         self._method_decorator(node)
@@ -42,6 +47,9 @@ class Definitions(Finding):
         if isinstance(node, cst.FunctionDef) and node.asynchronous is not None:
             self.block(decorator, Reason("Ray takes no async function as a task", "make it an actor's method"))
             return
+        if definition.is_actor and any(_is_async_constructor(item) for item in node.body.body):
+            self.block(decorator, Reason("a constructor that is awaited has no counterpart", "await it in a method"))
+            return
         if not self._convertible(definition.options, definition.is_actor, self.source, decorator):
             return
 
@@ -59,6 +67,13 @@ class Definitions(Finding):
         self.site(node, build, [used], names_fray=False)
         self.found.sites[-1].may_name_fray = lambda: self.constants.is_named(definition)
 
+    def _exit(self, node: cst.Call | cst.Raise) -> None:
+        """Hold what ends its worker by SystemExit, which is an error of the call and no more on Fray."""
+        for around in self.source.ancestors(node):
+            if isinstance(around, (cst.FunctionDef, cst.ClassDef)) and self.kinds.definition(self.source, around):
+                self.block(node, _SYSTEM_EXIT)
+                self.found.links.append((node, around))
+
     def _method_decorator(self, node: cst.FunctionDef | cst.ClassDef) -> None:
         for index, decorator in enumerate(node.decorators):
             called = decorator.decorator
@@ -72,15 +87,18 @@ class Definitions(Finding):
                 continue
 
             def build(rewriter: Rewriter, new: cst.CSTNode, index: int = index) -> cst.CSTNode:
-                del rewriter
                 assert isinstance(new, cst.FunctionDef)
                 return without_decorator(new, index)
 
             self.site(node, build, [used], names_fray=False)
 
 
+def _is_async_constructor(item: cst.CSTNode) -> bool:
+    return isinstance(item, cst.FunctionDef) and item.name.value == "__init__" and item.asynchronous is not None
+
+
 def without_decorator(node: cst.FunctionDef | cst.ClassDef, index: int) -> cst.FunctionDef | cst.ClassDef:
-    """Return a definition without one of its decorators, whose comments go above."""
+    """Return a definition without one of its decorators; the comments of the decorator stay above the definition."""
     removed = node.decorators[index]
     rest = [item for number, item in enumerate(node.decorators) if number != index]
     lines = [*node.leading_lines, *removed.leading_lines]

@@ -1,4 +1,4 @@
-"""Finds what a program for Ray has to change."""
+"""Walks over a program for Ray and collects its sites and blockers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from fray.migrate.from_ray.mixtures import Mixtures
 from fray.migrate.from_ray.names import Names
 from fray.migrate.from_ray.pools import POOLS, Pools
 from fray.migrate.from_ray.sessions import Sessions
-from fray.migrate.from_ray.starts import Starts
+from fray.migrate.from_ray.starts import Starts, start_target
 from fray.migrate.from_ray.values import Values
 from fray.migrate.from_ray.verbs import Verbs
+from fray.migrate.inference import Kinds
 from fray.migrate.kinds import (
     NOTHING,
     PLAIN,
@@ -25,7 +26,6 @@ from fray.migrate.kinds import (
     Function,
     Instance,
     Kind,
-    Kinds,
     Method,
     Module,
     PlainClass,
@@ -35,7 +35,7 @@ from fray.migrate.kinds import (
 from fray.migrate.ray_api import SAME, Reason, reason_for
 from fray.migrate.ray_side import is_remote_name, ray_name
 from fray.migrate.sites import Found
-from fray.migrate.source import Source, is_base_of_chain
+from fray.migrate.source import Source, dotted, is_base_of_chain
 
 __all__ = ["find_ray"]
 
@@ -60,14 +60,21 @@ _UNKNOWN_KIND = Reason(
 
 
 def find_ray(kinds: Kinds, source: Source, constants: Constants, sync_tests: bool) -> Found:
-    """Return what `source`, which uses Ray or what a user of Ray imports, has of it."""
+    """Return the sites and blockers of `source`.
+
+    Args:
+        kinds: the kinds of all programs that are moved together.
+        source: a program that uses Ray, or that imports connect with one that does.
+        constants: the constants of all programs that are moved together.
+        sync_tests: whether tests start a LocalJobContext rather than the engine.
+    """
     finder = _Finder(kinds, source, constants, sync_tests)
     finder.run()
     return finder.found
 
 
 class _Finder(Definitions, Sessions, Verbs, Starts, HeldOptions, Methods, Pools, Values, Names, Mixtures):
-    """Walks over one file and hands each node to the part that knows it."""
+    """Walks over one program and hands each node to the part that handles it."""
 
     def run(self) -> None:
         self._references()
@@ -76,6 +83,12 @@ class _Finder(Definitions, Sessions, Verbs, Starts, HeldOptions, Methods, Pools,
                 self._definition(node)
             elif isinstance(node, cst.Call):
                 self._call(node)
+                if dotted(node.func) in ("sys.exit", "exit", "quit"):
+                    self._exit(node)
+            elif isinstance(node, cst.Raise):
+                raised = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
+                if dotted(raised) == "SystemExit":
+                    self._exit(node)
             elif isinstance(node, cst.Attribute) and not isinstance(self._called_by(node), cst.Call):
                 self._bound(node)
             if isinstance(node, (cst.Name, cst.Attribute)):
@@ -124,7 +137,7 @@ class _Finder(Definitions, Sessions, Verbs, Starts, HeldOptions, Methods, Pools,
         elif is_remote_name(name):
             parent = self.source.parent(node)
             if isinstance(parent, cst.Decorator) or self._called_by(node) is not None:
-                return  # seen with what it is applied to
+                return  # handled with the definition or class that it is applied to
             self._wrapping(node, node.func)
         elif verb == "init":
             self._init(node)
@@ -153,15 +166,24 @@ class _Finder(Definitions, Sessions, Verbs, Starts, HeldOptions, Methods, Pools,
             self._method(node, receiver, kind)
         elif not isinstance(kind, (Instance, Function, PlainClass, Module)) and kind is not PLAIN:
             self.block(node, _UNKNOWN_KIND)
+            self._link_what_may_be_meant(node, receiver)
+
+    def _link_what_may_be_meant(self, node: cst.Call, receiver: cst.BaseExpression) -> None:
+        """Link a call of something unknown with the definitions that it may run, so that they stay with the call."""
+        target = start_target(receiver)
+        name = target.attr.value if isinstance(target, cst.Attribute) else None
+        if isinstance(target, cst.Name):
+            name = target.value
+        for definition in self.kinds.definitions():
+            if definition.name == name:
+                self._link_definition(node, definition)
 
     def _receiver_kind(self, receiver: cst.BaseExpression) -> Kind:
-        """Return the kind of ``x`` in ``x.remote``, where the name of a method tells what the rest does not."""
+        """Return the kind of ``x`` in ``x.remote``; if it is unknown, the name of an actor's method may tell it."""
         kind = self.kind(receiver)
         if kind is not UNKNOWN and kind is not NOTHING:
             return kind
-        inner = receiver
-        if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute) and inner.func.attr.value == "options":
-            inner = inner.func.value
+        inner = start_target(receiver)
         if isinstance(inner, cst.Attribute) and inner.attr.value in self.methods:
             base = self.kind(inner.value)
             if base is UNKNOWN or base is NOTHING:

@@ -1,4 +1,4 @@
-"""The state of a search through one file for what it has of Ray, and what all parts of it do."""
+"""The state of the walk over one program for Ray, and the functions that all parts of the walk use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import libcst as cst
 
 from fray.migrate.from_ray.constants import Constants
-from fray.migrate.kinds import Definition, Kind, Kinds
+from fray.migrate.inference import Kinds
+from fray.migrate.kinds import Definition, Kind
 from fray.migrate.options import StaysError, option_keywords
 from fray.migrate.ray_api import Reason
 from fray.migrate.sites import Blocker, Build, Found, Site
@@ -19,7 +20,7 @@ VERBS = ("get", "put", "wait", "cancel", "kill", "get_actor")
 
 
 class Finding:
-    """What is known while one file is searched, and what was found."""
+    """The state of the walk over one program: what is known, and what was found so far."""
 
     def __init__(self, kinds: Kinds, source: Source, constants: Constants, sync_tests: bool) -> None:
         self.kinds = kinds

@@ -1,4 +1,4 @@
-"""Dicts of options, ``f.options(**held)``, that nothing reads any more once their calls are moved."""
+"""Removes dicts of options, as in ``f.options(**held)``, that nothing reads any more once their calls are moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["HeldOptions"]
 
 
 class HeldOptions(Finding):
-    """Takes the statements away that make such dicts; their literals stand at the calls then."""
+    """Finds the statements that make such dicts; the moved calls repeat the literals of the dict."""
 
     def _held_options(self) -> None:
         lines: dict[int, tuple[cst.SimpleStatementLine, list[cst.CSTNode]]] = {}
@@ -27,13 +27,13 @@ class HeldOptions(Finding):
             block = self.source.parent(line)
             rest = block.body if isinstance(block, (cst.Module, cst.IndentedBlock)) else ()
             if not any(id(other) not in lines for other in rest):
-                continue  # a block cannot be empty
+                continue  # without this statement the block would be empty, which is no Python
             nothing: list[cst.BaseStatement] = []
             self.site(line, lambda rewriter, new, nothing=nothing: cst.FlattenSentinel(nothing), names_fray=False)
             self.found.links += [(line, self.source.statement_of(use)) for use in uses]
 
     def _line_that_makes(self, name: cst.Name) -> cst.SimpleStatementLine | None:
-        """Return the line without a comment that makes the dict `name`; None where more than options is made of it."""
+        """Return the line that assigns the dict `name`; None if it has a comment, or if anything else uses the dict."""
         assignment = only_assignment(self.source, name)
         if assignment is None or held_options(self.source, name) is None:
             return None

@@ -1,4 +1,4 @@
-"""Calls of the methods of actors."""
+"""Moves calls of the methods of actors."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ class Methods(Finding):
                 return
             if isinstance(returns, int) and returns != 1:
                 options = {"num_returns": cst.Integer(str(returns)), **options}
-        if isinstance(literal(options.get("num_returns")), str):
+        asked = literal(options.get("num_returns"))
+        if asked == "streaming":  # a method that yields streams here without being asked
+            del options["num_returns"]
+        elif isinstance(asked, str):
             self.block(node, Reason("this num_returns has no counterpart", "yield the values"))
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             method = rewriter.sub(bound)
             if options:
                 given = [keyword(name, rewriter.sub(value)) for name, value in options.items()]
@@ -53,7 +55,7 @@ class Methods(Finding):
         self._link_method(node, kind)
 
     def _link_method(self, node: cst.CSTNode, kind: Method) -> None:
-        """Connect a call with its class, or with all classes that it may be of."""
+        """Link a call with the class of its actor, or with all classes that the actor may be of."""
         if kind.definition is not None:
             self._link_definition(node, kind.definition)
             return
@@ -63,7 +65,7 @@ class Methods(Finding):
                 self._link_definition(node, definition)
 
     def _declared_returns(self, kind: Method) -> object:
-        """Return the num_returns of a method's decorator, None without one, NotImplemented where classes disagree."""
+        """Return the num_returns of the method's decorator: None without one, NotImplemented if classes disagree."""
         if kind.definition is not None:
             definitions = [kind.definition]
         else:
@@ -89,7 +91,7 @@ class Methods(Finding):
         return 1
 
     def _bound(self, node: cst.Attribute) -> None:
-        """Handle ``x.remote`` that is not called but handed on, and ``x._function``."""
+        """Handle ``x.remote`` that is used as a value, not called, and ``x._function``."""
         kind = self.kind(node.value)
         verb = node.attr.value
         if verb == "_function" and isinstance(kind, Remote) and not kind.is_actor:
@@ -110,7 +112,6 @@ class Methods(Finding):
 
     def _partial(self, node: cst.Attribute) -> Build:
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             run = cst.Attribute(rewriter.context(node), cst.Name("run"))
             return call("functools.partial", [arg(run), arg(rewriter.sub(node.value))])
 

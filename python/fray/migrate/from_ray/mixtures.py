@@ -1,4 +1,4 @@
-"""What goes from Ray's libraries into tasks, and back."""
+"""Blocks the exchange of refs between moved tasks and Ray's libraries, which stay on Ray."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Mixtures"]
 
 
 class Mixtures(Finding):
-    """Finds refs that cross between tasks and what stays on Ray."""
+    """Finds refs that cross between tasks and the parts that stay on Ray."""
 
     def _mixtures(self) -> None:
-        """Block refs that come out of Ray's libraries, and those that go in."""
+        """Block calls that get refs from Ray's libraries, and calls of these libraries with refs."""
         apart = [item for item in self.found.blockers if item.reason.apart]
         if not apart:
             return
@@ -33,7 +33,7 @@ class Mixtures(Finding):
                 self.block(called, Reason("refs go into a part that stays on Ray", "pass values"))
 
     def _tainted(self, statements: Sequence[cst.CSTNode]) -> set[tuple[int, str]]:
-        """Return the variables that hold something of these statements, directly or not."""
+        """Return the variables whose values come from these statements, directly or through other variables."""
         assigns = [node for node in self.source.nodes() if isinstance(node, (cst.Assign, cst.For, cst.With))]
         tainted: set[tuple[int, str]] = set()
         seeds = {id(item) for item in statements}

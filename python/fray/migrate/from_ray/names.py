@@ -1,4 +1,4 @@
-"""Names of Ray on their own: types, exceptions, functions that are handed on."""
+"""Moves names of Ray that are not called: types, exceptions, functions that are passed as values."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Names"]
 
 
 class Names(Finding):
-    """Finds names of Ray that are no part of a call."""
+    """Finds names of Ray that are not part of a call."""
 
     def _reference(self, node: cst.CSTNode, name: str) -> None:
-        """Handle a name of Ray that is not part of anything seen before."""
+        """Handle a name of Ray that is not part of a site or blocker."""
         parent = self.source.parent(node)
         short = name.removeprefix("ray.exceptions.")
         if name in TYPES:
@@ -63,7 +63,7 @@ class Names(Finding):
             self.site(node, lambda rewriter, new: chain(f"fray.{new_name}"), [node])
 
     def _remote_function(self, node: cst.CSTNode, parent: cst.CSTNode | None) -> None:
-        """Move ``isinstance(f, ray.remote_function.RemoteFunction)`` and annotations."""
+        """Move ``isinstance(f, ray.remote_function.RemoteFunction)``, and annotations with this type."""
         holder = self.source.parent(parent) if parent is not None else None
         if isinstance(parent, cst.BinaryOperation) and self._is_annotation(node):
             other = parent.left if parent.right is node else parent.right
@@ -72,7 +72,6 @@ class Names(Finding):
             first = holder.args[0].value
 
             def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-                del new
                 return call("hasattr", [arg(rewriter.sub(first)), arg(cst.SimpleString('"_function"'))])
 
             self.site(holder, build, [node], names_fray=False)
@@ -80,7 +79,7 @@ class Names(Finding):
             self.block(node, Reason("Ray's type of remote functions has no counterpart", "functions stay functions"))
 
     def _any_error(self, node: cst.CSTNode, short: str) -> None:
-        """Move ``except RayTaskError``: here the task's own exception arrives."""
+        """Move ``except RayTaskError``: with Fray, the exception of the task itself arrives."""
         parent = self.source.parent(node)
         handler = next((item for item in self.source.ancestors(node) if isinstance(item, cst.ExceptHandler)), None)
         asserted = isinstance(parent, cst.Arg) and dotted(getattr(self.source.parent(parent), "func", None)) in (
@@ -104,7 +103,7 @@ class Names(Finding):
         )
 
     def _causes(self, handler: cst.ExceptHandler) -> None:
-        """Make ``error.cause`` the error itself inside of a handler."""
+        """Replace ``error.cause`` inside of a handler by ``error``, which is the exception of the task here."""
         target = handler.name.name if handler.name is not None else None
         if not isinstance(target, cst.Name):
             return

@@ -1,14 +1,13 @@
-"""Pools and queues of `ray.util`: its `Pool` becomes a `fray.Executor`, the others classes of the same form."""
+"""Moves pools and queues of `ray.util`: `Pool` becomes `fray.Executor`, the others classes with the same methods."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from fray.migrate.build import arg, call, chain, keyword
+from fray.migrate.build import arg, call, chain, keyword, named_arguments
 from fray.migrate.from_ray.finding import Finding
-from fray.migrate.pools import named_arguments, pool_variable
 from fray.migrate.ray_api import SAME, Reason
-from fray.migrate.ray_side import uses_of
+from fray.migrate.ray_side import pool_variable, uses_of
 from fray.migrate.sites import Build, Rewriter
 
 __all__ = ["POOLS", "Pools"]
@@ -24,10 +23,10 @@ _OPTIONS_STAY = Reason("actor_options of a Queue have no counterpart", "give fra
 
 
 class Pools(Finding):
-    """Finds pools of which everything that is done with them has a counterpart."""
+    """Finds pools and queues; a pool moves if all its uses have a counterpart."""
 
     def _same(self, node: cst.Call, name: str) -> None:
-        """Move the making of an ActorPool or a Queue; their methods stay as they are."""
+        """Move the constructor of an ActorPool or a Queue; calls of its methods stay as they are."""
         self._consumed.add(id(node.func))
         given = named_arguments(node.args, ("maxsize", "actor_options"))
         if SAME[name] == "fray.ActorQueue" and (given is None or "actor_options" in given):
@@ -35,7 +34,6 @@ class Pools(Finding):
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             return node.with_changes(func=chain(SAME[name]), args=[rewriter.sub_arg(item) for item in node.args])
 
         self.site(node, build, [node.func])
@@ -50,7 +48,6 @@ class Pools(Finding):
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             given = [keyword(_ARGUMENTS[name], rewriter.sub(value)) for name, value in arguments.items()]
             return call("fray.Executor", given)
 
@@ -61,7 +58,7 @@ class Pools(Finding):
                 self.found.links.append((found[0], node))
 
     def _pool_call(self, use: cst.CSTNode) -> tuple[cst.Call, Build] | None:
-        """Return a call of a method of a pool and what makes its counterpart; None where there is none."""
+        """Return a call of a pool's method and the function that builds its counterpart; None if there is none."""
         method = self.source.parent(use)
         node = self._called_by(method) if isinstance(method, cst.Attribute) and method.value is use else None
         if node is None or not isinstance(method, cst.Attribute):
@@ -81,7 +78,6 @@ class Pools(Finding):
             return None
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             items = arg(rewriter.sub(given["iterable"]))
             if verb == "starmap":
                 items = cst.Arg(call("zip", [cst.Arg(items.value, star="*")]), star="*")
@@ -97,7 +93,6 @@ class Pools(Finding):
             return None
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             args = [arg(rewriter.sub(given["func"]))]
             if "args" in given:
                 args.append(cst.Arg(rewriter.sub(given["args"]), star="*"))

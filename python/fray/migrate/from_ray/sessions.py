@@ -1,4 +1,4 @@
-"""`ray.init` and `ray.is_initialized`."""
+"""Moves `ray.init` and `ray.is_initialized`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Sessions"]
 
 
 class Sessions(Finding):
-    """Finds where a session begins, and where a program asks for one."""
+    """Finds where a program starts a session, and where it asks whether there is one."""
 
     def _is_initialized(self, node: cst.Call) -> None:
         parent = self.source.parent(node)
@@ -24,7 +24,6 @@ class Sessions(Finding):
         target: cst.CSTNode = parent if negated and parent is not None else node
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del rewriter
             operator: cst.BaseCompOp = cst.Is() if negated else cst.IsNot()
             compared = [cst.ComparisonTarget(operator, cst.Name("None"))]
             alone = isinstance(self.source.parent(new), (cst.If, cst.Assert, cst.Assign, cst.Return, cst.Arg))
@@ -53,7 +52,6 @@ class Sessions(Finding):
         sync = keywords is None or (self.sync_tests and self._is_test())
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             if sync:
                 context = call("fray.LocalJobContext")
                 return context if managed else call("fray.set_job_context", [arg(context)])
@@ -80,7 +78,7 @@ class Sessions(Finding):
         self.site(line, build_guarded, [node.func], imports=imports, role="init")
 
     def _may_run_again(self, node: cst.Call, names: list[str]) -> bool:
-        """Return whether this init is one of several, of which Ray heeds only the first."""
+        """Return whether this call may be a second init of a process, which ``ignore_reinit_error`` makes harmless."""
         if "ignore_reinit_error" not in names:
             return False
         line = self.source.statement_of(node)

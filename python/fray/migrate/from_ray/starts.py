@@ -1,4 +1,4 @@
-"""What starts tasks and actors: `ray.remote(x)`, `x.options(...)` and `x.remote(...)`."""
+"""Moves what starts tasks and actors: `ray.remote(x)`, `x.options(...)` and `x.remote(...)`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from fray.migrate.kinds import Definition, Remote
 from fray.migrate.options import StaysError, option_keywords, options_value
 from fray.migrate.ray_api import Reason
 from fray.migrate.sites import Rewriter
-from fray.migrate.source import Source
 
-__all__ = ["Starts"]
+__all__ = ["Starts", "start_target"]
 
 
 class Starts(CallOptionsOf):
-    """Finds what starts tasks and actors."""
+    """Finds the expressions that start tasks and actors."""
 
     def _wrapping(self, node: cst.Call, used: cst.BaseExpression) -> None:
         kind = self.kind(node)
@@ -43,7 +42,7 @@ class Starts(CallOptionsOf):
         parent = self.source.parent(node)
         started = isinstance(parent, cst.Attribute) and parent.attr.value in ("remote", "_remote")
         if started or not isinstance(kind, Remote) or kind.definition is None:
-            return  # seen with the call of remote, or nothing of Ray's
+            return  # handled with the call of remote, or not Ray's
         if kind.definition.dynamic:
             self.block(node, Reason("these options are made while the program runs", "write them out"))
             return
@@ -53,7 +52,7 @@ class Starts(CallOptionsOf):
         self._named_options(node, kind.definition)
 
     def _named_options(self, node: cst.Call, definition: Definition) -> None:
-        """Put the options of an expression that has a name into a constant of their own."""
+        """Replace ``name = f.options(...)`` by a constant that holds the options."""
         line = self.source.statement_of(node)
         if definition.name is None or not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
             return
@@ -93,9 +92,9 @@ class Starts(CallOptionsOf):
                 self.block(node, Reason("_remote with these arguments has no counterpart", "call options and remote"))
                 return
             args = unpacked
-        target = _target(self.source, receiver)
+        target = start_target(receiver)
         try:
-            options = self._call_options(node, target, definition, kind.is_actor)
+            options = self._call_options(target, definition, kind.is_actor)
         except StaysError as error:
             self.block(node, error.reason)
             return
@@ -105,7 +104,6 @@ class Starts(CallOptionsOf):
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             function = rewriter.sub(target)
             context = rewriter.context(node)
             new_args = [rewriter.sub_arg(item) for item in args]
@@ -118,16 +116,16 @@ class Starts(CallOptionsOf):
         self._link_definition(node, definition)
 
 
-def _target(source: Source, receiver: cst.BaseExpression) -> cst.BaseExpression:
-    """Return the function or class in ``f.options(...)``."""
+def start_target(receiver: cst.BaseExpression) -> cst.BaseExpression:
+    """Return ``f`` for ``f.options(...)``, and any other expression as it is."""
     inner = receiver.func if isinstance(receiver, cst.Call) else None
     if isinstance(inner, cst.Attribute) and inner.attr.value == "options":
-        return _target(source, inner.value)
+        return start_target(inner.value)
     return receiver
 
 
 def _unpack_private(args: Sequence[cst.Arg]) -> list[cst.Arg] | None:
-    """Return the arguments of ``f._remote(args=[...], kwargs={...})``."""
+    """Return the arguments that ``f._remote(args=[...], kwargs={...})`` passes on; None if they cannot be read."""
     found: list[cst.Arg] = []
     for number, item in enumerate(args):
         name = item.keyword.value if item.keyword else ("args", "kwargs")[number] if number < 2 else ""

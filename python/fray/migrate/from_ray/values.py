@@ -1,4 +1,4 @@
-"""Remote functions and actor classes that are used as values and in annotations."""
+"""Handles remote functions and actor classes that are used as values and in annotations."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _BUILTINS_THAT_PASS = [
 
 
 class Values(Finding):
-    """Finds what else is done with a remote function or an actor class than to start it."""
+    """Finds uses of remote functions and actor classes that do not start them."""
 
     def _flow(self, node: cst.Name | cst.Attribute) -> None:
-        """Look at what else is done with a remote function or an actor class than to start it."""
+        """Handle a name of a remote function or actor class whose use does not start it."""
         if isinstance(node, cst.Name) and not self.source.bindings(node):
             return
         kind = self.kind(node)
@@ -108,7 +108,7 @@ class Values(Finding):
 
 
 def _binds(node: cst.CSTNode, parent: cst.CSTNode) -> bool:
-    """Return whether `node` is a name that gets a value here."""
+    """Return whether `parent` binds the name `node`."""
     if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Param, cst.AssignTarget, cst.AsName, cst.ImportAlias)):
         return getattr(parent, "name", getattr(parent, "target", None)) is node
     return isinstance(parent, (cst.For, cst.CompFor, cst.NamedExpr, cst.AnnAssign)) and parent.target is node

@@ -1,4 +1,4 @@
-"""Calls of functions of Ray that a context has as well, and the runtime context."""
+"""Moves calls of functions of Ray that are methods of a context here, and of the runtime context."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _DROPPED = {"wait": ("fetch_local",), "cancel": ("recursive",)}
 
 
 class Verbs(Finding):
-    """Finds calls of functions of Ray."""
+    """Finds calls of functions of Ray, such as ``ray.get``."""
 
     def _same_call(self, verb: str, node: cst.Call) -> Build:
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             kept = [item for item in node.args if not _is_dropped(verb, item)]
             args = [self._timeout(rewriter.sub_arg(item)) for item in kept]
             if args and len(args) < len(node.args) and len(kept) and kept[-1] is not node.args[-1]:
@@ -56,7 +55,6 @@ class Verbs(Finding):
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            del new
             args = [rewriter.sub_arg(item) for item in node.args]
             function = cst.Attribute(rewriter.context(node), cst.Name("map"))
             return node.with_changes(func=function, args=[*args, keyword("ordered", cst.Name("False"))])
@@ -84,7 +82,7 @@ class Verbs(Finding):
     def _surroundings(self, node: cst.Call, name: str) -> None:
         if ray_name(self.source, node) is None and isinstance(node.func, cst.Attribute):
             if isinstance(node.func.value, cst.Call):
-                return  # seen with the call of get_runtime_context
+                return  # handled with the call of get_runtime_context
             self.block(node, Reason(f"{name} of Ray's runtime context has no counterpart", "it stays on Ray", True))
 
 
@@ -93,5 +91,5 @@ def _is_dropped(verb: str, item: cst.Arg) -> bool:
 
 
 def chain_call(function: str, attribute: str) -> cst.BaseExpression:
-    """Return ``function().attribute``."""
+    """Return the expression ``function().attribute``."""
     return cst.Attribute(call(function), cst.Name(attribute))

@@ -23,6 +23,9 @@ for ref in count.remote(4):
 print(total)
 words = Words.remote()
 print([ray.get(ref) for ref in words.stream.remote("one two three")])
+for ref in words.stream.options(num_returns="streaming").remote("Four"):
+    print(ray.get(ref))
 ray.shutdown()
 # > 6
 # > ['one', 'two', 'three']
+# > four

@@ -1,0 +1,67 @@
+"""Which functions and classes of a program for Fray can be decorated with ``@ray.remote``."""
+
+from __future__ import annotations
+
+import weakref
+
+import libcst as cst
+
+from fray.migrate.fray_side import TaskCall, context_verb
+from fray.migrate.inference import Kinds
+from fray.migrate.kinds import Function, PlainClass
+from fray.migrate.source import Source
+
+__all__ = ["can_be_decorated"]
+
+
+def can_be_decorated(kinds: Kinds, node: cst.FunctionDef | cst.ClassDef) -> bool:
+    """Return whether tasks and actors are the only use of a function or class: a decorator changes every use."""
+    known = _decorated.get(kinds)
+    if known is None:
+        known = _decorated[kinds] = _find_decorated(kinds)
+    return id(node) in known
+
+
+_decorated: weakref.WeakKeyDictionary[Kinds, set[int]] = weakref.WeakKeyDictionary()
+"""Ids of the functions and classes that can be decorated, by the project's kinds."""
+
+
+def _find_decorated(kinds: Kinds) -> set[int]:
+    started: set[int] = set()
+    others: set[int] = set()
+    for source in kinds.project.sources:
+        for node in source.nodes():
+            if not isinstance(node, (cst.Name, cst.Attribute)):
+                continue
+            if isinstance(node, cst.Name) and not source.bindings(node):
+                continue
+            kind = kinds.of(source, node)
+            if not isinstance(kind, (Function, PlainClass)) or isinstance(kind.node, cst.Lambda):
+                continue
+            parent = source.parent(node)
+            if isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is node:
+                continue
+            if _is_started(kinds, source, node):
+                started.add(id(kind.node))
+            elif not (isinstance(kind, PlainClass) and _is_harmless(source, node)):
+                others.add(id(kind.node))
+    return started - others
+
+
+def _is_started(kinds: Kinds, source: Source, node: cst.BaseExpression) -> bool:
+    parent = source.parent(node)
+    around = source.parent(parent) if isinstance(parent, cst.Arg) else None
+    if not isinstance(around, cst.Call) or around.args[0] is not parent:
+        return False
+    verb = context_verb(kinds, source, around.func)
+    if verb == "create_task":
+        options = TaskCall(around.args).options
+        return options is None or "max_calls" not in source.code(options)
+    return verb in ("run", "create_actor")
+
+
+def _is_harmless(source: Source, node: cst.CSTNode) -> bool:
+    parent = source.parent(node)
+    if isinstance(parent, cst.Attribute) and parent.value is node:
+        return not parent.attr.value.startswith("_")
+    return any(isinstance(item, cst.Annotation) for item in source.ancestors(node))
