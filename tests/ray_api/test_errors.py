@@ -133,3 +133,22 @@ def test_the_tree_of_errors(ray: Any) -> None:
     assert issubclass(errors.ActorHandleNotFoundError, ValueError)
     assert issubclass(errors.RayChannelError, errors.RaySystemError)
     assert all(issubclass(kind, errors.RayError) for kind in errors.RAY_EXCEPTION_TYPES)
+
+
+def test_a_task_that_failed_because_an_actor_had_ended_says_which(ray: Any) -> None:
+    @ray.remote(num_cpus=0)
+    class Ended:
+        def answer(self) -> int:
+            return 42
+
+    @ray.remote(num_cpus=0)
+    def ask(actor: Any) -> int:
+        return ray.get(actor.answer.remote())
+
+    actor = Ended.remote()
+    assert ray.get(ask.remote(actor)) == 42
+    ray.kill(actor)
+    with pytest.raises(ray.exceptions.RayTaskError) as caught:
+        ray.get(ask.remote(actor), timeout=60)
+    assert isinstance(caught.value, ray.exceptions.RayActorError)
+    assert caught.value.actor_id == actor._actor_id.hex()

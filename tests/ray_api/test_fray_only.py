@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
+
 PROGRAM = """
 import sys
 import threading
@@ -114,6 +116,90 @@ def test_errors_travel_by_pickle(fray_as_ray: object) -> None:
     assert isinstance(infeasible.value, fray.InfeasibleError)
     again = pickle.loads(pickle.dumps(infeasible.value))
     assert type(again) is type(infeasible.value) and str(again) == str(infeasible.value)
+
+
+def test_a_ref_that_a_process_has_pickled_itself_is_lost_with_that_process(fray_as_ray: Any) -> None:
+    ray = fray_as_ray
+
+    @ray.remote(num_cpus=0)
+    class Pickles:
+        def ref(self) -> bytes:
+            return pickle.dumps(ray.put("held by this process"))
+
+        def answer(self) -> None: ...
+
+    pickles = Pickles.remote()
+    packed = ray.get(pickles.ref.remote(), timeout=60)
+    assert ray.get(pickle.loads(packed), timeout=60) == "held by this process"
+    gone = ray.get(pickles.ref.remote(), timeout=60)
+    ray.kill(pickles)
+    with pytest.raises(ray.exceptions.ActorDiedError) as caught:
+        while True:
+            ray.get(pickles.answer.remote(), timeout=60)
+    assert pickle.loads(pickle.dumps(caught.value)).actor_id == pickles._actor_id.hex()
+    with pytest.raises(ray.exceptions.ObjectLostError):
+        while True:  # the node may notice later than this process that the other one has ended
+            ray.get(pickle.loads(gone), timeout=60)
+
+
+def add_by_actor(parts: list[Any]) -> int:
+    import fray.ray as ray
+
+    array, ref, actor = parts
+    return ray.get(actor.add.remote(ray.get(ref), int(array[-1])))
+
+
+def test_refs_and_actors_in_arguments_of_joblib_are_counted_beside_large_arrays(fray_as_ray: Any) -> None:
+    joblib, numpy = pytest.importorskip("joblib"), pytest.importorskip("numpy")
+    from fray.ray import _refs
+
+    @fray_as_ray.remote(num_cpus=0)
+    class Adder:
+        def add(self, one: int, other: int) -> int:
+            return one + other
+
+    fray_as_ray.util.joblib.register_ray()
+    before = len(_refs._pickled)
+    array = numpy.arange(1 << 18, dtype=numpy.float64)
+    with joblib.parallel_config("ray", n_jobs=2):
+        arguments = ([array, fray_as_ray.put(number), Adder.remote()] for number in range(3))
+        found = joblib.Parallel(batch_size=1)(joblib.delayed(add_by_actor)(parts) for parts in arguments)
+    assert found == [int(array[-1]) + number for number in range(3)]
+    assert len(_refs._pickled) == before, "they would live as long as this process"
+
+
+def test_a_ref_that_another_session_has_pickled_is_lost(fray_as_ray: Any) -> None:
+    ray = fray_as_ray
+    text = "import ray, pickle, sys; sys.stdout.write(pickle.dumps(ray.put(1)).hex())"
+    done = run(sys.executable, "-m", "fray.ray", "-c", text)
+    with pytest.raises(ray.exceptions.ObjectLostError, match="another session"):
+        ray.get(pickle.loads(bytes.fromhex(done.stdout)), timeout=60)
+
+
+def test_an_asynchronous_generator_waits_while_so_many_of_its_items_were_not_taken(fray_as_ray: Any) -> None:
+    ray = fray_as_ray
+
+    @ray.remote(num_cpus=0)
+    class Counting:
+        def __init__(self) -> None:
+            self.begun = 0
+
+        @ray.method(_generator_backpressure_num_objects=1)
+        async def items(self) -> Any:
+            for i in range(4):
+                self.begun = i
+                yield i
+
+        async def number(self) -> int:
+            return self.begun
+
+    counting = Counting.remote()
+    items = counting.items.remote()
+    for taken in range(4):
+        assert ray.wait([items], timeout=60)[0]
+        assert [ray.get(counting.number.remote(), timeout=60) for _ in range(20)] == [taken] * 20
+        assert ray.get(next(items), timeout=60) == taken
+    assert list(items) == []
 
 
 def test_what_cannot_be_placed_is_told_by_where_it_was_created_and_not_by_its_name(fray_as_ray: object) -> None:
@@ -396,9 +482,9 @@ def test_tasks_and_calls_that_run_are_listed(fray_as_ray: Any, tmp_path: Path) -
         time.sleep(0.01)
     door.touch()
     ray.get(held)
-    assert not wanted.keys() & {row.name for row in list_tasks(filters=[("state", "=", "RUNNING")])}
-    ended = {row.name for row in list_tasks(filters=[("state", "=", "FINISHED")], limit=10_000)}
-    assert "waits_in_a_task" in ended
+    eventually(lambda: not wanted.keys() & {row.name for row in list_tasks(filters=[("state", "=", "RUNNING")])})
+    ended = [("state", "=", "FINISHED")]
+    eventually(lambda: "waits_in_a_task" in {row.name for row in list_tasks(filters=ended, limit=10_000)})
 
 
 def test_a_method_says_itself_how_often_its_calls_are_made_again(fray_as_ray: Any, tmp_path: Path) -> None:
@@ -414,3 +500,126 @@ def test_a_method_says_itself_how_often_its_calls_are_made_again(fray_as_ray: An
             return "alive"
 
     assert ray.get(Mortal.remote().die_once.remote(str(tmp_path / "mark")), timeout=60) == "alive"
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"num_returns": -1}, ValueError),
+        ({"num_returns": "some"}, ValueError),
+        ({"num_returns": 1.5}, TypeError),
+        ({"max_task_retries": -2}, ValueError),
+        ({"retry_exceptions": [int]}, ValueError),
+        ({"concurrency_group": 3}, TypeError),
+    ],
+)
+def test_options_of_calls_that_make_no_sense_are_refused_at_once(
+    fray_as_ray: Any, options: dict[str, Any], error: type[Exception]
+) -> None:
+    @fray_as_ray.remote(num_cpus=0)
+    class Answers:
+        def answer(self) -> int:
+            return 3
+
+    answers = Answers.remote()
+    with pytest.raises(error, match=next(iter(options))):
+        answers.answer.options(**options)
+    with pytest.raises(error, match=next(iter(options))):
+        fray_as_ray.method(**options)
+    assert fray_as_ray.get(answers.answer.options(**dict.fromkeys(options)).remote()) == 3  # None is none given
+
+
+BOUND = """
+import os, ray
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy as Inside
+
+ray.init(num_cpus=2, num_gpus=4)
+
+@ray.remote(num_cpus=0, num_gpus=1)
+def devices():
+    return tuple(ray.get_gpu_ids()), os.environ.get("CUDA_VISIBLE_DEVICES")
+
+@ray.remote(num_cpus=0, num_gpus=1)
+class Holder:
+    def devices(self):
+        return tuple(ray.get_gpu_ids())
+
+def of_bundle(index, **options):
+    ids, visible = ray.get(devices.options(scheduling_strategy=Inside(group, index), **options).remote(), timeout=30)
+    assert visible == (",".join(map(str, ids)) or None), (ids, visible)
+    return ids
+
+group = ray.util.placement_group([{"GPU": 1}, {"GPU": 2}])
+assert group.wait(30)
+small, large = {of_bundle(0), of_bundle(0), of_bundle(0, num_gpus=0.5)}, of_bundle(1, num_gpus=2)
+assert len(small) == 1 and len(large) == 2 and not {*next(iter(small))} & {*large}, (small, large)
+assert of_bundle(0, num_gpus=0) == ()
+holders = [Holder.options(scheduling_strategy=Inside(group, 1)).remote() for _ in range(2)]
+assert sorted(ray.get([holder.devices.remote() for holder in holders])) == [large[:1], large[1:]]
+outside, _ = ray.get(devices.remote(), timeout=30)
+assert {*outside, *large, *next(iter(small))} == {0, 1, 2, 3}
+ray.util.remove_placement_group(group)
+assert len(ray.get(devices.options(num_gpus=4).remote(), timeout=30)[0]) == 4
+group = ray.util.placement_group([{"GPU": 0.5}] * 4)
+halves = [Holder.options(num_gpus=0.5, scheduling_strategy=Inside(group, index)).remote() for index in range(4)]
+shared = ray.get([holder.devices.remote() for holder in halves], timeout=30)
+assert sorted(map(shared.count, shared)) == [2] * 4, shared
+print("bound")
+"""
+
+
+def test_gpus_of_placement_groups_are_bound_to_their_bundles() -> None:
+    done = run(sys.executable, "-m", "fray.ray", "-c", BOUND)
+    assert (done.stdout, done.returncode) == ("bound\n", 0), done.stderr
+
+
+def raise_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_task_that_is_cancelled_in_its_setup_hook_leaves_nothing_to_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fray.ray import _calls
+
+    monkeypatch.setattr(_calls._title, "show", lambda title: None)
+    group = {"group": "the task's own", "capture": True}
+    body = _calls.Body(len, "len", True, {"placement_group": group, "setup_hook": raise_interrupt})
+    with pytest.raises(KeyboardInterrupt):
+        body("text")
+    assert _calls.process.body is None
+    assert _calls.process.captured is None
+
+
+def test_a_start_that_is_interrupted_at_its_beginning_leaves_no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fray.ray import _session
+
+    class Environment(dict[str, str]):
+        def __setitem__(self, name: str, value: str) -> None:
+            super().__setitem__(name, value)
+            raise KeyboardInterrupt
+
+    environment = Environment()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "environ", environment)
+        _session._init_preloading()
+    assert not environment
+
+
+def test_an_init_that_is_interrupted_ends_the_node_that_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fray.ray import _session
+
+    def interrupted(made: object) -> None:
+        begun.append(made)
+        raise KeyboardInterrupt
+
+    begun: list[object] = []
+    monkeypatch.setattr(_session, "state", _session._State())
+    monkeypatch.setattr(_session, "is_initialized", lambda: False)
+    monkeypatch.setattr(_session, "_start", lambda *given: "a node")
+    monkeypatch.setattr(_session, "_use", interrupted)
+    monkeypatch.setattr(_session.current, "existing_job_context", lambda: None)
+    monkeypatch.setattr(_session.current, "shutdown", lambda: begun.remove("a node"))
+    with pytest.raises(KeyboardInterrupt):
+        _session.init("local")
+    assert not begun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.waiting import LONG_PATIENCE, eventually
 
 
 @pytest.fixture
@@ -68,3 +71,71 @@ def test_items_of_a_generator_that_is_tried_again_come_once(ray: Any, tmp_path: 
                 raise OSError("once")
 
     assert [ray.get(ref) for ref in count.remote(str(tmp_path / "mark"))] == [0, 1, 2, 3]
+
+
+def test_coroutines_read_a_generator_to_its_end(ray: Any, counting: Any) -> None:
+    async def main() -> list[int]:
+        items = counting.up_to.remote(3)
+        found = [await ref async for ref in items]
+        with pytest.raises(StopAsyncIteration):
+            await anext(items)
+        failing = counting.up_to.remote(3, fails_at=1)
+        assert await (await anext(failing)) == 0
+        with pytest.raises(KeyError):
+            await (await anext(failing))
+        with pytest.raises(StopAsyncIteration):
+            await anext(failing)
+        return found
+
+    assert asyncio.run(main()) == [0, 1, 2]
+
+
+def test_a_coroutine_that_is_cancelled_while_it_waits_takes_no_item(ray: Any, tmp_path: Path) -> None:
+    door = str(tmp_path / "door")
+    os.mkfifo(door)
+
+    @ray.remote(num_cpus=0)
+    def two() -> Iterator[int]:
+        yield 1
+        open(door).close()
+        yield 2
+
+    async def main() -> list[int]:
+        items = two.remote()
+        first = await (await anext(items))
+        waiting = asyncio.ensure_future(anext(items))
+        await asyncio.sleep(0)  # the coroutine begins to wait
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        waiting = asyncio.ensure_future(anext(items))
+        await asyncio.to_thread(lambda: open(door, "w").close())
+        return [first, await (await waiting)]
+
+    assert asyncio.run(main()) == [1, 2]
+
+
+@pytest.mark.parametrize("of_actor", [False, True])
+def test_a_generator_waits_while_so_many_of_its_items_were_not_taken(ray: Any, tmp_path: Path, of_actor: bool) -> None:
+    def count(folder: Path) -> Iterator[int]:
+        for i in range(8):
+            (folder / str(i)).touch()
+            yield i
+
+    @ray.remote(num_cpus=0)
+    class Counting:
+        def up_to(self, folder: Path) -> Iterator[int]:
+            yield from count(folder)
+
+    @ray.remote(num_cpus=0)
+    def other() -> None: ...
+
+    counting = Counting.remote().up_to if of_actor else ray.remote(num_cpus=0)(count)
+    items = counting.options(_generator_backpressure_num_objects=2).remote(tmp_path)
+    for taken in range(3):
+        eventually((tmp_path / str(taken + 1)).exists, LONG_PATIENCE)
+        for _ in range(20):
+            ray.get(other.remote(), timeout=60)  # time in which the generator could go on
+        assert not (tmp_path / str(taken + 2)).exists()
+        assert ray.get(next(items), timeout=60) == taken
+    assert [ray.get(ref) for ref in items] == [3, 4, 5, 6, 7]

@@ -341,7 +341,7 @@ def test_cancelling_a_task_that_waits(ray: Any) -> None:
 
     @ray.remote(num_cpus=2)
     def busy() -> None:
-        time.sleep(3)
+        time.sleep(60)
 
     running = busy.remote()
     waiting = never.remote(running)

@@ -11,6 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.waiting import eventually
+
 
 def title_of(pid: int) -> str:
     return " ".join(part for part in psutil.Process(pid).cmdline() if part)
@@ -51,7 +53,7 @@ def test_a_worker_that_runs_nothing_is_idle(fray_as_ray: Any) -> None:
     stream = streams.remote()
     pids = {caught.value.args[0].args[0], ray.get(next(stream))}
     ray.get(stream.completed())
-    assert {title_of(pid) for pid in pids} == {"ray::IDLE"}
+    eventually(lambda: {title_of(pid) for pid in pids} == {"ray::IDLE"})
     assert "ray::" not in title_of(os.getpid())
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import ray
 from tests.on_ray.agent_port import set_agent_port
-from tests.on_ray.head import free_port
+from tests.ports import free_port
 from tests.snippets.blocks import blocks
 from tests.snippets.books import programs
 from tests.snippets.programs import Around, run

@@ -55,7 +55,7 @@ def _run_file(path: str, arguments: list[str]) -> None:
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)
-    # In the module that is __main__ already: functions of the program travel as those of a main script.
+    # The code runs in the module that is __main__ already, so that its functions are pickled as those of a main script.
     module = sys.modules["__main__"].__dict__
     for name in [name for name in module if not (name.startswith("__") and name.endswith("__"))]:
         del module[name]

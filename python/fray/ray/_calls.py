@@ -1,8 +1,4 @@
-"""Runs the functions of a program in a worker, and keeps what the program may ask about the running call."""
-
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
+"""Runs the functions of a program in a worker, and keeps the facts that the program may ask about the running call."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from itertools import islice
 from types import GeneratorType
 from typing import Any
@@ -20,54 +17,46 @@ from fray.ray import _session, _title
 from fray.ray._errors import task_failure
 from fray.ray.exceptions import RuntimeEnvSetupError
 
+# fmt: off
 __all__ = [
-    "Body",
-    "Call",
-    "Items",
-    "Several",
-    "current_call",
-    "interrupt",
-    "results_of",
-    "running_actor",
-    "start_in_name_of_call",
-    "surroundings",
+    "Body", "Call", "Items", "Several", "current_call", "interrupt", "results_of", "running_actor",
+    "start_in_name_of_call", "surroundings",
 ]
+# fmt: on
 
 
+@dataclass(slots=True)
 class Call:
     """The running call of an actor's method.
 
     Args:
         name: shown as the task's name.
-        function: qualified name of the method.
+        function: the qualified name of the method.
         number: of the call in this process.
-        starter: by which the engine knows it as the one that starts tasks; 0 once it has ended.
+        starter: the number by which the engine knows the call as the starter of tasks; 0 once the call has ended.
     """
 
-    __slots__ = ("function", "name", "number", "starter")
-
-    def __init__(self, name: str, function: str, number: int, starter: int = 0) -> None:
-        self.name = name
-        self.function = function
-        self.number = number
-        self.starter = starter
+    name: str
+    function: str
+    number: int
+    starter: int = 0
 
 
 class _Process:
-    """What this worker runs: one task at a time, or an actor, whose calls may overlap."""
+    """The state of this worker, which runs one task at a time or an actor, whose calls may overlap."""
 
     def __init__(self) -> None:
         self.body: Body | None = None
         self.tasks = 0
-        """Begun so far."""
+        """The number of tasks that have begun."""
         self.actor: Any = None
-        """The host of the actor that this process is, see `fray.ray._host`."""
+        """The `fray.ray._host.Actor` of this process, None where it runs tasks."""
         self.overlaps = False
-        """The calls of the actor share threads, so what one of them starts has to be said in its name."""
+        """Whether calls of the actor share threads, so that the engine must be told which of them starts a task."""
         self.captured: Any = None
-        """The placement group that what the running code starts goes into, unless it says otherwise."""
+        """The placement group of the tasks and actors that the running code starts without a strategy."""
         self.set_up: set[str] = set()
-        """Names of the setup hooks that have run."""
+        """The names of the setup hooks that have run."""
 
 
 process = _Process()
@@ -84,20 +73,20 @@ def current_call() -> Call | None:
 
 
 def surroundings() -> dict[str, Any]:
-    """Return what the options of the running task or actor say, see `fray.ray._options.facts_of`."""
+    """Return the facts of the running task or actor, see `fray.ray._options.facts_of`."""
     if process.actor is not None:
         return process.actor.facts
     return process.body.facts if process.body is not None else {}
 
 
 def start_in_name_of_call() -> None:
-    """Have what this thread submits next count as started by the running call, with which it is cancelled."""
+    """Tell the engine that the running call starts what this thread submits next, to be cancelled with it."""
     call = running_actor.get()
     _native.set_starter(0 if call is None else call.starter)
 
 
 def interrupt() -> None:
-    """Interrupt a cancelled task as Ray does. A method of an actor goes on, and may ask whether it was cancelled."""
+    """Interrupt a cancelled task as Ray does; a method of an actor goes on and may ask whether it was cancelled."""
     if process.actor is None:
         raise KeyboardInterrupt
 
@@ -108,8 +97,8 @@ class Body:
     Args:
         fn: the user's function.
         name: shown as the task's name.
-        single: it has one result; what a generator yields first, where it returns one.
-        facts: what the options say about the surroundings of the call: placement group, resources, setup hook.
+        single: whether it has one result, which is the first item where the function returns a generator.
+        facts: those of `fray.ray._options.facts_of`.
     """
 
     def __init__(self, fn: Callable[..., Any], name: str, single: bool, facts: dict[str, Any]) -> None:
@@ -121,33 +110,30 @@ class Body:
         self.function = f"{fn.__module__}.{getattr(fn, '__name__', name)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.begin()
-        try:
+        with self:
             value = self.fn(*args, **kwargs)
-            if type(value) is GeneratorType and self.single:
-                return next(value)
-            return value
-        except BaseException as error:
-            raise self.failed(error) from None
+            return next(value) if type(value) is GeneratorType and self.single else value
+
+    def __enter__(self) -> None:
+        try:
+            process.body = self
+            process.tasks += 1
+            _title.show(_title.title_of(self.name))
+            if self.facts:
+                begin_surroundings(self.facts)
+        except BaseException:  # of the setup hook, or the cancellation of the task
+            _be_idle()
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
+        try:
+            if error is not None:
+                raise self.failed(error) from None
         finally:
-            self.end()
-
-    def begin(self) -> None:
-        """Note that this is what runs."""
-        process.body = self
-        process.tasks += 1
-        _title.show(_title.title_of(self.name))
-        if self.facts:
-            begin_surroundings(self.facts)
-
-    @staticmethod
-    def end() -> None:
-        """Note that nothing runs."""
-        process.body = process.captured = None
-        _title.show(_title.idle_title())
+            _be_idle()
 
     def failed(self, error: BaseException) -> BaseException:
-        """Return what the caller gets for `error`; does not return where the function has ended its process."""
+        """Return the exception that the caller gets for `error`; where it is an exit, end the process."""
         if isinstance(error, SystemExit):
             end_process(error)
         if isinstance(error, KeyboardInterrupt) and _native.interrupt_reason():
@@ -156,24 +142,34 @@ class Body:
 
 
 class Several(Body):
-    """A generator function whose results are no stream: so many of them, or one object, the refs of all its items.
-
-    Args:
-        count: of the results; 0: one object.
-    """
+    """A generator function whose results are not a stream."""
 
     count = 0
+    """The number of results; 0: one object, the refs of all items."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.begin()
-        try:
+        with self:
             return results_of(self.fn(*args, **kwargs), self.count, self.failed)
-        finally:
-            self.end()
+
+
+class Items(Body):
+    """A generator function whose results are a stream."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with self:
+            yield from self.fn(*args, **kwargs)
+
+    def failed(self, error: BaseException) -> BaseException:
+        return error if isinstance(error, GeneratorExit) else super().failed(error)
+
+
+def _be_idle() -> None:
+    process.body = process.captured = None
+    _title.show(_title.idle_title())
 
 
 def results_of(items: Iterator[Any], count: int, failed: Callable[[BaseException], BaseException]) -> Any:
-    """Return the first `count` items, or for 0 the refs of all; one that it does not come to raises what it raised."""
+    """Return the first `count` items, or for 0 the refs of all; those behind a failure raise it when they are read."""
     from fray.ray._refs import DynamicObjectRefGenerator, Poison
 
     values: list[Any] = []
@@ -186,23 +182,8 @@ def results_of(items: Iterator[Any], count: int, failed: Callable[[BaseException
     return values if count else DynamicObjectRefGenerator([_session.context().put(value) for value in values])
 
 
-class Items(Body):
-    """A remote generator function as the worker runs it."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        self.begin()
-        try:
-            yield from self.fn(*args, **kwargs)
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            raise self.failed(error) from None
-        finally:
-            self.end()
-
-
 def begin_surroundings(facts: dict[str, Any]) -> None:
-    """Do what has to be done before a call in this process."""
+    """Note the placement group of a call, and run the setup hook where it has not run in this process."""
     group = facts.get("placement_group")
     process.captured = group["group"] if group is not None and group["capture"] else None
     hook = facts.get("setup_hook")
@@ -222,7 +203,7 @@ def begin_surroundings(facts: dict[str, Any]) -> None:
 
 
 def end_process(error: SystemExit) -> None:
-    """End this worker as ``sys.exit`` in a task does in Ray: at once, so that the task is tried again elsewhere."""
+    """End this worker at once, as ``sys.exit`` in a task does in Ray, so that the task is tried again elsewhere."""
     if isinstance(error.code, str):
         print(error.code, file=sys.stderr)
     for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""`nodes`, resources, GPUs and the timeline: the machine and what ran on it, in Ray's form."""
+"""`nodes`, resources, GPUs and the timeline: the machine and the tasks that ran on it, as Ray describes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from fray.ray.exceptions import RaySystemError
 __all__ = ["available_resources", "cluster_resources", "get_gpu_ids", "nodes", "timeline"]
 
 _OWN = ("head_node",)
-"""Resources that the engine has for itself."""
+"""Resources of Fray's own."""
+# fmt: off
+_PORTS = (
+    "DashboardAgentListenPort", "MetricsAgentPort", "MetricsExportPort", "NodeManagerPort", "ObjectManagerPort",
+    "RuntimeEnvAgentPort",
+)
+# fmt: on
+"""Ports of Ray's processes, which there are none of."""
 
 
 def _started() -> Any:
@@ -27,13 +34,13 @@ def _shown(amounts: Any) -> dict[str, float]:
 
 
 def cluster_resources() -> dict[str, float]:
-    """Return what there is to be asked for."""
+    """Return the resources of this machine."""
     status = _started().engine.status()
     return {**_shown(status["resources"]["total"]), "object_store_memory": float(status["store"]["limit_bytes"])}
 
 
 def available_resources() -> dict[str, float]:
-    """Return what of it is free; what is used up is left out."""
+    """Return the free resources; a resource that is used up is left out."""
     status = _started().engine.status()
     free = {name: amount for name, amount in _shown(status["resources"]["free"]).items() if amount > 0}
     return {**free, "object_store_memory": float(status["store"]["limit_bytes"] - status["store"]["used_bytes"])}
@@ -44,19 +51,14 @@ def nodes() -> list[dict[str, Any]]:
     found = _started()
     folder = found.session_name()
     node = {
+        **dict.fromkeys(_PORTS, 0),
         "NodeID": _session.node_id().hex(),
         "Alive": True,
-        "NodeManagerAddress": "127.0.0.1",
+        "NodeManagerAddress": _session.IP,
         "NodeManagerHostname": socket.gethostname(),
-        "NodeManagerPort": 0,
-        "ObjectManagerPort": 0,
         "ObjectStoreSocketName": folder,
         "RayletSocketName": os.path.join(folder, "node.sock"),
-        "MetricsExportPort": 0,
-        "MetricsAgentPort": 0,
-        "DashboardAgentListenPort": 0,
-        "NodeName": "127.0.0.1",
-        "RuntimeEnvAgentPort": 0,
+        "NodeName": _session.IP,
         "DeathReason": 0,
         "DeathReasonMessage": "",
         "alive": True,
@@ -72,7 +74,7 @@ def get_gpu_ids() -> list[int]:
 
 
 def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
-    """Return what ran when, as events of Chrome's trace format; with a name, write them there."""
+    """Return the tasks that ran as events of Chrome's trace format, or write them to the file of that name."""
     context = _started()
     events: list[dict[str, Any]] = []
     for event in context.engine.timeline_events():

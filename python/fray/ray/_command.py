@@ -112,7 +112,7 @@ def _connect() -> None:
 
 
 def _memory(words: list[str]) -> int:
-    from fray.ray._private.internal_api import memory_summary
+    from fray.ray._others import memory_summary
 
     _parse("memory", words)
     _connect()

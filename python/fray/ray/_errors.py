@@ -1,8 +1,4 @@
-"""Gives errors Ray's types: those of tasks where they are raised, those of the engine where the program gets them."""
-
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
+"""Gives errors Ray's types: errors of tasks where they are raised, errors of the engine where the program gets them."""
 
 from __future__ import annotations
 
@@ -44,7 +40,7 @@ _FRAMES_OF_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + 
 
 
 class _TwoTyped:
-    """An error of the engine that is one of Ray's as well; it travels as the engine's."""
+    """An error of the engine that has a type of Ray as well; it is pickled as the engine's error."""
 
     ours: type[Exception]
     rays: type[Exception]
@@ -102,10 +98,10 @@ def _copy(error: Exception, made: Exception) -> Exception:
 
 
 def translated(error: BaseException, *, creates_actor: bool = False) -> BaseException:
-    """Return what a program that was written for Ray gets in place of `error`; itself, with one type more, mostly.
+    """Return the error that a program of Ray gets in place of `error`: mostly a copy that has Ray's type as well.
 
     Args:
-        error: what an engine raised.
+        error: the exception that an engine raised.
         creates_actor: whether it was raised where an actor was created.
     """
     if isinstance(error, RayError):
@@ -122,12 +118,12 @@ def translated(error: BaseException, *, creates_actor: bool = False) -> BaseExce
     if isinstance(error, _LEFT_ALONE) or not isinstance(error, errors.FrayError):
         return error
     rays = _type_of_rays(error, creates_actor=creates_actor)
-    # A task that was cancelled while it ran has an error of Ray's tasks as well.
+    # Ray raises a RayTaskError where a task was cancelled while it ran.
     return _add_type(error, rays, rays is ray_errors.TaskCancelledError)
 
 
 def raise_translated(error: BaseException, *, creates_actor: bool = False) -> NoReturn:
-    """Raise what `translated` returns, without a word of the error that it stood for."""
+    """Raise the error that `translated` returns, without `error` in its traceback."""
     again = translated(error, creates_actor=creates_actor)
     if again is error:
         raise error
@@ -147,7 +143,7 @@ def _remote_traceback(error: BaseException) -> errors.RemoteTraceback | None:
 def task_failure(
     error: BaseException, name: str, actor: Callable[[], tuple[str, str]] | None = None
 ) -> RayTaskError | RayError:
-    """Return what the caller of the task `name` gets for what its function raised; `actor` gives its id and repr."""
+    """Return the error that the caller of the task `name` gets; `actor` returns the id and the repr of its actor."""
     actor_id, actor_repr = actor() if actor is not None else (None, None)
     cause = error
     if isinstance(error, RayTaskError) and error.cause is not None:
@@ -169,7 +165,7 @@ def _frames_and_message(error: BaseException) -> str:
     lines = traceback.format_exception(type(error), error, _users_frames(error.__traceback__))
     opening = "Traceback (most recent call last):\n"
     if opening in lines:
-        lines.remove(opening)  # the last one opens the error itself; causes come before it with their own
+        lines.remove(opening)  # the line with the task's name stands in its place
     return "".join(lines)
 
 

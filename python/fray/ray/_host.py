@@ -1,11 +1,7 @@
-"""The object in an actor's process: it holds the instance of the user's class, and calls its methods as Ray does.
+"""The object in an actor's process that holds the instance of the user's class and calls its methods as Ray does.
 
-The instance itself is untouched, so what its methods call on `self` goes past this.
+The instance is not changed, so its own calls of methods on `self` do not come here.
 """
-
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from types import GeneratorType
 from typing import Any, NoReturn
@@ -35,22 +32,22 @@ from fray.ray._ids import ActorID
 __all__ = ["WITH_OPTIONS", "WITH_OPTIONS_STREAMING", "Exit", "Host", "leave"]
 
 WITH_OPTIONS, WITH_OPTIONS_STREAMING = "ray call", "ray stream"
-"""Methods that call another one with options: ``(name, options, *arguments)``."""
+"""The methods that call another method with options; their arguments are ``(name, options, *arguments)``."""
 _DEFAULT_GROUP = ""
 
 
 class Exit(BaseException):
-    """`exit_actor()` was called."""
+    """`exit_actor` was called."""
 
 
 class Host:
-    """What the engine makes an instance of; its attributes are the actor's methods, whatever those are called.
+    """The class that the engine makes an instance of, whose attributes are the actor's methods and nothing else.
 
     Args:
-        made_of: the user's class, or bytes that it is pickled to.
-        facts: see `fray.ray._options.facts_of`, and ``groups`` and ``retries``.
-        keywords: the names of the last ones of `args`.
-        args: for the constructor.
+        made_of: the user's class, or its pickle.
+        facts: those of `fray.ray._options.facts_of`, and ``groups`` and ``retries``.
+        keywords: the names of the last arguments in `args`.
+        args: the arguments of the constructor.
     """
 
     def __init__(self, made_of: Any, facts: dict[str, Any], keywords: tuple[str, ...], *args: Any) -> None:
@@ -64,7 +61,7 @@ class Host:
 
 
 class Actor:
-    """Holds the instance of the user's class, and makes of its methods what the engine calls."""
+    """Holds the instance of the user's class, and wraps its methods for the engine."""
 
     def __init__(self, kind: type[Any], facts: dict[str, Any]) -> None:
         self._kind = kind
@@ -94,7 +91,7 @@ class Actor:
             raise task_failure(error, f"{kind.__name__}.__init__", self._who) from None
 
     def method(self, name: str) -> Any:
-        """Return what the engine calls for a method."""
+        """Return the callable that the engine calls for a method."""
         known = self._methods.get(name)
         if known is None:
             special = _SPECIAL.get(name)
@@ -108,7 +105,7 @@ class Actor:
         return any(row["pid"] == os.getpid() and row["restarts"] > 0 for row in rows)
 
     def _who(self) -> tuple[str, str]:
-        link = self.handle._fray_link  # pyright: ignore[reportPrivateUsage]
+        link = self.handle._fray_link
         try:
             shown = repr(self._instance)
         except Exception:
@@ -157,7 +154,7 @@ class Actor:
 
     def _failed(self, error: BaseException, name: str) -> BaseException:
         if isinstance(error, SystemExit) and error.code != 0:
-            end_process(error)  # by an accident, so that the actor is restarted where it may be
+            end_process(error)  # it counts as a death, after which the actor may be restarted
         if isinstance(error, (Exit, SystemExit)):
             leave()
         return task_failure(error, name, self._who)
@@ -184,53 +181,29 @@ class Actor:
 
     def _items(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
         def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            self._enter(name, function, number)
-            try:
+            with _Running(self, name, function, number):
                 yield from method(*args, **kwargs)
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                raise self._failed(error, name) from None
 
         return lambda *args, **kwargs: run(starter(), args, kwargs)
 
     def _coroutine(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
-        groups = self._groups
-
         async def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            entered = self._enter(name, function, number)
-            try:
-                return await groups.run(group, method, args, kwargs)
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:
-                raise self._failed(error, name) from None
-            finally:
-                entered.starter = 0
+            with _Running(self, name, function, number):
+                return await self._groups.run(group, method, args, kwargs)
 
-        if inspect.iscoroutinefunction(method) or groups.limited:
+        if inspect.iscoroutinefunction(method) or self._groups.limited:
             return lambda *args, **kwargs: run(starter(), args, kwargs)  # known while the engine hands the call over
         return self._plain(method, name, function, group)
 
     def _async_items(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
         async def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            entered = self._enter(name, function, number)
-            try:
+            with _Running(self, name, function, number):
                 async for item in method(*args, **kwargs):
                     yield item
-            except (GeneratorExit, asyncio.CancelledError):
-                raise
-            except BaseException as error:
-                raise self._failed(error, name) from None
-            finally:
-                entered.starter = 0
 
         return lambda *args, **kwargs: run(starter(), args, kwargs)
 
     # ---- methods that every actor has
-
-    def _ready(self) -> bool:
-        return True
 
     def _call_function(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self._plain(partial(fn, self._instance), "__ray_call__", "__ray_call__", _DEFAULT_GROUP)(*args, **kwargs)
@@ -242,27 +215,45 @@ class Actor:
         leave()
 
 
+@dataclass
+class _Running:
+    """Surrounds a call of an actor that may overlap with others; the error that it raises gets Ray's type."""
+
+    actor: Actor
+    name: str
+    function: str
+    number: int
+
+    def __enter__(self) -> None:
+        self.call = self.actor._enter(self.name, self.function, self.number)
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
+        self.call.starter = 0
+        if error is not None and not isinstance(error, (GeneratorExit, asyncio.CancelledError)):
+            raise self.actor._failed(error, self.name) from None
+
+
 _SPECIAL: dict[str, Any] = {
-    "__ray_ready__": Actor._ready,  # pyright: ignore[reportPrivateUsage]
-    "__ray_call__": Actor._call_function,  # pyright: ignore[reportPrivateUsage]
-    "__ray_terminate__": Actor._terminate,  # pyright: ignore[reportPrivateUsage]
-    WITH_OPTIONS: Actor._with_options,  # pyright: ignore[reportPrivateUsage]
-    WITH_OPTIONS_STREAMING: Actor._with_options,  # pyright: ignore[reportPrivateUsage]
+    "__ray_ready__": lambda actor: True,
+    "__ray_call__": Actor._call_function,
+    "__ray_terminate__": Actor._terminate,
+    WITH_OPTIONS: Actor._with_options,
+    WITH_OPTIONS_STREAMING: Actor._with_options,
 }
 
 
 def _retried(method: Any, allowed: Any, retries: int) -> Any:
-    """Return `method` such that it is called again, on the same instance, after the exceptions that are allowed.
+    """Return a method that calls `method` again, on the same instance, after the exceptions that are allowed.
 
     Args:
-        method: plain, `async`, or a generator of either kind, whose items are given once however often it is called.
+        method: plain, `async`, or a generator of either kind, each of whose items is yielded once.
         allowed: True for any exception, or a list of types.
-        retries: calls beyond the first; -1: without a limit.
+        retries: the most calls after the first one; -1: no limit.
     """
     kinds: tuple[type[Exception], ...] = (Exception,) if allowed is True else tuple(allowed)
 
     def attempts() -> Iterator[AbstractContextManager[None]]:
-        """Yield what surrounds each attempt: the exceptions of all but the last one are passed over."""
+        """Yield a context manager for each attempt, which suppresses the exceptions of all but the last attempt."""
         yield from itertools.repeat(suppress(*kinds)) if retries < 0 else itertools.repeat(suppress(*kinds), retries)
         yield nullcontext()
 
@@ -305,10 +296,10 @@ def _retried(method: Any, allowed: Any, retries: int) -> Any:
 
 
 class _Groups:
-    """The concurrency groups of an actor: so many calls of each may run at once, and one group never waits for another.
+    """The concurrency groups of an actor, each with a limit of calls that run at once; no group waits for another.
 
-    The actor has an event loop then, which only hands calls on: to an event loop in a thread of its group's own where
-    the class has `async` methods, else to a pool of threads.
+    The actor's event loop only hands calls on: to an event loop in the thread of a group where the class has `async`
+    methods, else to a pool of threads.
     """
 
     def __init__(self, sizes: dict[str, int] | None, on_loop: bool, asynchronous: bool) -> None:
@@ -332,7 +323,7 @@ class _Groups:
 
 
 class _GroupLoop:
-    """An event loop in a thread of its own, with so many calls at once."""
+    """An event loop in a thread of its own, and the limit of its calls."""
 
     def __init__(self, name: str, size: int) -> None:
         self._loop = asyncio.new_event_loop()
@@ -340,7 +331,7 @@ class _GroupLoop:
         threading.Thread(target=self._loop.run_forever, name=name, daemon=True).start()
 
     def start(self, call: Callable[[], Any]) -> Any:
-        """Return what gives (value, error); an error that is raised in an event loop's task may end the loop."""
+        """Return a future of (value, error), because an error that an asyncio task raises may end the event loop."""
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run(call), self._loop))
 
     async def _run(self, call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
@@ -355,13 +346,13 @@ class _GroupLoop:
 
 
 class _GroupThreads:
-    """A pool of so many threads."""
+    """A pool of threads."""
 
     def __init__(self, name: str, size: int) -> None:
         self._pool = ThreadPoolExecutor(size, name)
 
     def start(self, call: Callable[[], Any]) -> Any:
-        """Return what gives (value, error)."""
+        """Return a future of (value, error)."""
         import contextvars
 
         around = contextvars.copy_context()
@@ -376,8 +367,8 @@ def _outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
 
 
 def leave() -> NoReturn:
-    """End this actor for good, as a program ends: its exit handlers run, calls that wait are told."""
-    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    """End this actor for good, as a program ends: its exit handlers run, and the calls that wait fail."""
+    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     _session.context().kill(process.actor.handle)

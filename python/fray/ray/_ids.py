@@ -1,4 +1,4 @@
-"""Ids, which programs print, compare and use as keys; those of refs and actors are made of the engine's names."""
+"""Ids, which programs print, compare and use as keys; the ids of refs and actors are made of the engine's ids."""
 
 from __future__ import annotations
 
@@ -6,21 +6,12 @@ import hashlib
 import os
 from typing import ClassVar, Self
 
+# fmt: off
 __all__ = [
-    "ActorClassID",
-    "ActorID",
-    "BaseID",
-    "ClusterID",
-    "FunctionID",
-    "JobID",
-    "NodeID",
-    "PlacementGroupID",
-    "TaskID",
-    "UniqueID",
-    "WorkerID",
-    "digest",
-    "the_job",
+    "ActorClassID", "ActorID", "BaseID", "ClusterID", "FunctionID", "JobID", "NodeID", "PlacementGroupID", "TaskID",
+    "UniqueID", "WorkerID", "digest", "the_job",
 ]
+# fmt: on
 
 
 def digest(text: str, size: int) -> bytes:
@@ -29,7 +20,7 @@ def digest(text: str, size: int) -> bytes:
 
 
 class BaseID:
-    """So many bytes; equal where the bytes are."""
+    """An id of `SIZE` bytes; ids of one class are equal if their bytes are."""
 
     SIZE: ClassVar[int] = 28
 
@@ -127,4 +118,4 @@ class ActorID(BaseID):
 
 
 the_job = JobID(b"\1\0\0\0")
-"""Of every program: a session has one."""
+"""The id of every program, because each has a session of its own."""

@@ -1,9 +1,5 @@
 """`get`, `put`, `wait`, `cancel`, `kill` and `get_actor`."""
 
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
-
 from __future__ import annotations
 
 import time
@@ -14,13 +10,13 @@ from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
 from fray.ray._errors import raise_translated
-from fray.ray._refs import LostRef, ObjectRef, ObjectRefGenerator
+from fray.ray._refs import ObjectRef, ObjectRefGenerator
 
 __all__ = ["cancel", "get", "get_actor", "kill", "put", "wait"]
 
 _state = _session.state
 _LOOK_SECONDS = 0.2
-"""Between looks whether one of several has failed."""
+"""The time between two looks whether one of several refs has failed."""
 
 
 def get(
@@ -30,8 +26,8 @@ def get(
 
     Raises:
         ValueError: `refs` is neither.
-        GetTimeoutError: nothing came in time.
-        RayTaskError: the task raised; it is of the type of what was raised, too.
+        GetTimeoutError: a value was not there in time.
+        RayTaskError: the task raised an exception; the error is of the type of that exception, too.
     """
     context = _state.context or _session.context()
     if timeout is not None:
@@ -40,9 +36,7 @@ def get(
         if isinstance(refs, ObjectRef):
             return context.get(refs, timeout)
         if type(refs) is list or type(refs) is tuple:
-            if len(refs) < 2:
-                return _get_list(context, refs, timeout)
-            return _get_several(context, refs, timeout)
+            return (_get_list if len(refs) < 2 else _get_several)(context, refs, timeout)
     except Exception as error:
         raise_translated(error)
     return _get_other(context, refs, timeout)
@@ -59,23 +53,21 @@ def _seconds(timeout: float) -> float | None:
 def _get_list(context: Any, refs: Sequence[Any], timeout: float | None) -> list[Any]:
     for ref in refs:
         if not isinstance(ref, AnyRef):
-            _refuse_item(ref)
+            raise TypeError(
+                f"Invalid type of object refs, {type(ref)}, is given. 'object_refs' must be a list of ObjectRefs"
+            )
     return list(context.get(refs, timeout))
 
 
-def _refuse_item(item: Any) -> None:
-    raise TypeError(f"Invalid type of object refs, {type(item)}, is given. 'object_refs' must be a list of ObjectRefs")
-
-
 def _get_several(context: Any, refs: Sequence[Any], timeout: float | None) -> list[Any]:
-    """Return the values of all, or raise the first failure that is known, while others are still awaited."""
+    """Return the values of all refs, or raise the first failure that is known while other refs are not ready."""
     end = None if timeout is None else time.monotonic() + timeout
     settled = 0
     while True:
         left = _LOOK_SECONDS if end is None else min(_LOOK_SECONDS, end - time.monotonic())
         try:
             return _get_list(context, refs, max(left, 0))
-        except GetTimeoutError:  # of this wait, or what a task itself has raised
+        except GetTimeoutError:  # raised by this wait, or by a task itself
             unique = list(dict.fromkeys(refs))
             ready, _ = context.wait(unique, len(unique), 0)
             if len(ready) != settled:
@@ -92,25 +84,12 @@ def _get_other(context: Any, refs: Any, timeout: float | None) -> Any:
         return refs
     if isinstance(refs, AnyRef):  # made before this process knew Ray's refs
         return context.get(refs, timeout)
-    if isinstance(refs, LostRef):
-        raise _lost(refs)
     from fray.ray.dag import DAGNode
 
     hint = "; call .execute() on a node of a graph first" if isinstance(refs, DAGNode) else ""
     raise ValueError(
         f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list "
         f"of ObjectRefs{hint}."
-    )
-
-
-class _Lost(exceptions.ObjectLostError, exceptions.GetTimeoutError):
-    """Ray waits for such an object until the timeout; here it is known at once."""
-
-
-def _lost(ref: LostRef) -> Exception:
-    return _Lost(
-        f"{ref!r} was pickled by another process itself, so that nobody held its object; pass refs in arguments, "
-        "results or ray.put"
     )
 
 
@@ -137,26 +116,19 @@ def wait(
 ) -> tuple[list[Any], list[Any]]:
     """Wait until `num_returns` of a list of refs and generators are ready; return (ready, not ready)."""
     context = _state.context or _session.context()
-    if isinstance(ray_waitables, AnyRef):
-        raise TypeError("wait() expected a list of ray.ObjectRef or ray.ObjectRefGenerator, got a single ray.ObjectRef")
-    if type(ray_waitables) is not list:
-        if not isinstance(ray_waitables, (list, tuple)):
-            raise TypeError(
-                f"wait() expected a list of ray.ObjectRef or ray.ObjectRefGenerator, got {type(ray_waitables)}"
-            )
-        ray_waitables = list(ray_waitables)
+    if not isinstance(ray_waitables, (list, tuple)):
+        raise TypeError(f"wait() expected a list of ray.ObjectRef or ray.ObjectRefGenerator, got {type(ray_waitables)}")
     if timeout is not None and timeout < 0:
         raise ValueError(f"The 'timeout' argument must be nonnegative. Received {timeout}")
     if not ray_waitables:
         return [], []
     generators = {item._ref: item for item in ray_waitables if type(item) is ObjectRefGenerator}
-    refs = (
-        [item._ref if type(item) is ObjectRefGenerator else item for item in ray_waitables]
-        if generators
-        else (ray_waitables)
-    )
-    if not isinstance(num_returns, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"wait: num_returns must be a whole number, got {num_returns!r}")
+    refs = ray_waitables if type(ray_waitables) is list else list(ray_waitables)  # the engine knows its own lists again
+    if generators:
+        refs = [item._ref if type(item) is ObjectRefGenerator else item for item in refs]
+    if not isinstance(num_returns, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"wait: num_returns must be a number, got {num_returns!r}")
+    num_returns = int(num_returns)
     if num_returns <= 0:
         raise ValueError(f"Invalid number of objects to return {num_returns}.")
     if num_returns > len(refs):
@@ -175,12 +147,12 @@ def wait(
 
 
 def cancel(ref: Any, *, force: bool = False, recursive: bool = True) -> None:
-    """Cancel a task, or an actor's call: getting it raises TaskCancelledError. No effect on what has ended.
+    """Cancel a task or an actor's call, so that `get` raises TaskCancelledError; one that has ended keeps its result.
 
     Args:
-        ref: of the task or the call, or its generator.
+        ref: the ref of the task or the call, or its generator.
         force: end the process of a task that runs.
-        recursive: cancel what the task has started, too.
+        recursive: cancel the tasks that it has started, too.
     """
     context = _session.context()
     target = ref._ref if isinstance(ref, ObjectRefGenerator) else ref

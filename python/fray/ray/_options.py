@@ -1,8 +1,4 @@
-"""The options of remote functions, classes and methods: checks them, and translates them into Fray's."""
-
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
+"""The options of remote functions, classes and methods, which are checked and translated into Fray's."""
 
 from __future__ import annotations
 
@@ -15,28 +11,22 @@ from fray.errors import UnsupportedError
 from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
+# fmt: off
 __all__ = [
-    "OF_CALLS",
-    "actor_options",
-    "check_options",
-    "check_runtime_env",
-    "demand_of",
-    "facts_of",
-    "may_be_captured",
-    "method",
-    "placement_of",
-    "task_options",
+    "OF_CALLS", "actor_options", "check_call_options", "check_options", "check_runtime_env", "demand_of",
+    "facts_of", "method", "settled", "task_options",
 ]
+# fmt: on
 
 _SMALLEST = 0.0001
 _NUMBER = (int, float, type(None))
 _UNIT_SHARE = 0.001
-"""Of the resource that stands for a type of accelerator."""
+"""The amount that a task takes of the resource that stands for a type of accelerator or for a label."""
 
 
 @dataclass(frozen=True)
 class _Option:
-    """The types that an option may have, and what else is wrong with a value, as a text."""
+    """The types of an option's values, and a function that says in a text what else is wrong with a value."""
 
     kinds: tuple[type[Any], ...]
     trouble: Callable[[Any], str | None] = lambda value: None
@@ -140,15 +130,22 @@ _ACTORS = {
     "allow_out_of_order_execution": _Option((bool, type(None))),
     "enable_tensor_transport": _Option((bool, type(None))),
 }
+_CALLS = {
+    **{name: _TASKS[name] for name in ("num_returns", "retry_exceptions", "_generator_backpressure_num_objects")},
+    "max_task_retries": _ACTORS["max_task_retries"],
+    "enable_task_events": _TASKS["enable_task_events"],
+    "concurrency_group": _TASKS["name"],
+    "name": _TASKS["name"],
+}
 _ONLY_IN_DECORATORS = ("max_calls", "concurrency_groups")
 
 
 def check_options(options: Mapping[str, Any], for_actors: bool, in_options: bool = False) -> None:
-    """Refuse what Ray refuses.
+    """Refuse the options that Ray refuses.
 
     Raises:
-        ValueError: a keyword that there is not, or a value that makes no sense.
-        TypeError: a value of a wrong type.
+        ValueError: there is no such option, or its value makes no sense.
+        TypeError: a value has another type.
     """
     known, kind = (_ACTORS, "actors") if for_actors else (_TASKS, "remote functions")
     for name, value in options.items():
@@ -157,19 +154,29 @@ def check_options(options: Mapping[str, Any], for_actors: bool, in_options: bool
             raise ValueError(f"Invalid option keyword {name} for {kind}. Valid ones are {sorted(known)}.")
         if in_options and name in _ONLY_IN_DECORATORS:
             raise ValueError(f"Setting '{name}' is not supported in '.options()'. Give it to the decorator.")
-        if not isinstance(value, option.kinds) or (isinstance(value, bool) and option.kinds[0] is int):
-            raise TypeError(
-                f"The type of keyword '{name}' must be {option.kinds}, but received type {type(value)}: {value!r}"
-            )
-        trouble = option.trouble(value)
-        if trouble is not None:
-            text = trouble.replace("{}", name)
-            raise ValueError(f"{text} Got {name}={value!r}.")
+        _check_value(name, value, option)
     if options.get("placement_group", "default") != "default" and options.get("scheduling_strategy") is not None:
         raise ValueError("Placement groups should be specified via the scheduling_strategy option, not both.")
     if for_actors:
         _check_actor_options(options)
     check_runtime_env(options.get("runtime_env"))
+
+
+def check_call_options(options: Mapping[str, Any]) -> None:
+    """Refuse values of a method's options that make no sense, with the errors of `check_options`."""
+    for name, value in options.items():
+        if name in _CALLS and value is not None:
+            _check_value(name, value, _CALLS[name])
+
+
+def _check_value(name: str, value: Any, option: _Option) -> None:
+    if not isinstance(value, option.kinds) or (isinstance(value, bool) and option.kinds[0] is int):
+        raise TypeError(
+            f"The type of keyword '{name}' must be {option.kinds}, but received type {type(value)}: {value!r}"
+        )
+    trouble = option.trouble(value)
+    if trouble is not None:
+        raise ValueError(f"{trouble.replace('{}', name)} Got {name}={value!r}.")
 
 
 def _check_actor_options(options: Mapping[str, Any]) -> None:
@@ -191,7 +198,7 @@ _ENV_KEYS = {
 
 
 def check_runtime_env(env: Mapping[str, Any] | None) -> None:
-    """Refuse what Ray refuses of a runtime environment; warn of keys that it does not have."""
+    """Refuse the values that Ray refuses in a runtime environment; warn of keys that Ray does not have."""
     if not env:
         return
     unknown = sorted(set(env) - _ENV_KEYS)
@@ -258,7 +265,7 @@ def _conda(wanted: Any) -> list[str]:
 
 
 def demand_of(options: Mapping[str, Any], cpus: float | None) -> dict[str, float]:
-    """Return the resources that the options ask for; `cpus` where they say nothing of CPUs."""
+    """Return the resources that the options ask for, with `cpus` CPUs where they do not say."""
     asked = options.get("num_cpus")
     demand: dict[str, float] = {}
     if asked is not None or cpus is not None:
@@ -275,8 +282,24 @@ def demand_of(options: Mapping[str, Any], cpus: float | None) -> dict[str, float
     return demand
 
 
+def _resources(options: Mapping[str, Any], cpus: float) -> dict[str, float]:
+    """Return the resources that the engine is asked for; in a placement group `cpus` CPUs where the options do not say.
+
+    Raises:
+        ValueError: the strategy is none of Ray's, or the demand does not fit into the placement group.
+        InfeasibleError: no node will ever do.
+    """
+    strategy = options.get("scheduling_strategy")
+    if strategy in (None, "DEFAULT", "SPREAD"):
+        return demand_of(options, None)
+    from fray.ray.util.scheduling_strategies import group_of
+
+    group, index = group_of(strategy)
+    return demand_of(options, None) if group is None else group.asks_for(demand_of(options, cpus), index)
+
+
 def facts_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what workers have to know about the options of a task or an actor."""
+    """Return the facts that workers need of the options: placement group, runtime environment, hook and resources."""
     env = {**_session.state.runtime_env, **(options.get("runtime_env") or {})}
     facts: dict[str, Any] = {}
     strategy: Any = options.get("scheduling_strategy")
@@ -306,7 +329,7 @@ def task_options(options: Mapping[str, Any], name: str) -> TaskOptions:
         calls = 1
     return TaskOptions(
         name=options.get("name") or name,
-        resources=demand_of(options, None),
+        resources=_resources(options, 1),
         max_calls=calls,
         max_retries=retries,
         retry_exceptions=retry if isinstance(retry, bool) else tuple(retry),
@@ -316,13 +339,13 @@ def task_options(options: Mapping[str, Any], name: str) -> TaskOptions:
 
 
 def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], places: int | None) -> ActorOptions:
-    """Return the options of an actor of the context API; `places` is how many calls may run at once."""
+    """Return the options of an actor of the context API; `places` is the most calls that run at once."""
     detached = options.get("lifetime") == "detached"
     return ActorOptions(
         name=options.get("name"),
         get_if_exists=bool(options.get("get_if_exists")),
         lifetime=Lifetime.DETACHED if detached and options.get("name") else Lifetime.JOB,
-        resources=demand_of(options, None),
+        resources=_resources(options, 0),
         max_restarts=options.get("max_restarts") or 0,
         max_task_retries=options.get("max_task_retries") or 0,
         max_concurrency=places,
@@ -333,20 +356,17 @@ def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], pl
     )
 
 
-def may_be_captured(options: Mapping[str, Any]) -> bool:
-    """Return whether the options leave it to the surroundings which placement group it is."""
-    return options.get("scheduling_strategy") is None and options.get("placement_group", "default") == "default"
+def settled(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options with a strategy in place of Ray's older options for placement groups."""
+    group = options.get("placement_group", "default")
+    if group == "default":
+        return options
+    from fray.ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-
-def placement_of(options: Mapping[str, Any]) -> Any:
-    """Return what starts tasks and actors with such options; None where they may be anywhere."""
-    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
-        options.get("placement_group", "default") in ("default", None)
-    ):
-        return None
-    from fray.ray.util.scheduling_strategies import placement
-
-    return placement(options)
+    index = options.get("placement_group_bundle_index", -1)
+    capture = options.get("placement_group_capture_child_tasks")
+    strategy = PlacementGroupSchedulingStrategy(group, index, capture)
+    return {**options, "placement_group": "default", "scheduling_strategy": strategy}
 
 
 # fmt: off
@@ -355,19 +375,20 @@ OF_CALLS = (
     "enable_task_events", "tensor_transport", "name", "_labels",
 )
 # fmt: on
-"""Options of one call of a method."""
+"""The options of one call of a method."""
 _OF_METHODS = (*OF_CALLS[:-2], "_num_objects_per_yield")
-"""Those of a method, where its class is written."""
+"""The options of a method in its class."""
 
 
 def method(*args: Any, **options: Any) -> Any:
-    """Say how calls of a method of an actor run, where its class is written: ``@ray.method(num_returns=2)``."""
+    """Set the options of all calls of a method, where its class is written: ``@ray.method(num_returns=2)``."""
     if len(args) == 1 and not options and callable(args[0]):
         return args[0]
     assert not args and options and all(name in _OF_METHODS for name in options), (
         "The @ray.method decorator must be applied using at least one of the arguments in the list "
         f"{list(_OF_METHODS)}, for example '@ray.method(num_returns=2)'; got {args} {sorted(options)}."
     )
+    check_call_options(options)
 
     def mark(fn: Callable[..., Any]) -> Callable[..., Any]:
         marked: Any = fn

@@ -1,4 +1,4 @@
-"""`ObjectRef`, what Ray's refs have beyond those of the context API, and `ObjectRefGenerator`."""
+"""`ObjectRef`, which has the methods that Ray's refs have beyond those of the context API, and `ObjectRefGenerator`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fray._function_state import is_pickling_by_value
 from fray.ray import _session
 from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest
-from fray.ray.exceptions import OufOfBandObjectRefSerializationException, TaskCancelledError
+from fray.ray.exceptions import ObjectLostError, OufOfBandObjectRefSerializationException, TaskCancelledError
 from fray.types import TaskOptions
 
 if TYPE_CHECKING:
@@ -22,28 +22,23 @@ if TYPE_CHECKING:
 
     from fray.job.refs import ObjectRef as AnyRef
 
+# fmt: off
 __all__ = [
-    "NO_CPU",
-    "DynamicObjectRefGenerator",
-    "ObjectRef",
-    "ObjectRefGenerator",
-    "Poison",
-    "failed_refs",
-    "refs_of_result",
+    "NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "failed_refs", "is_counted",
 ]
+# fmt: on
 
 T = TypeVar("T")
 
 _TASK_BYTES, _INDEX_BYTES = 24, 4
-_END = object()
 NO_CPU = TaskOptions(resources={"CPU": 0})
-"""Of the layer's own small tasks, which must not wait for a place."""
+"""The options of this package's own small tasks, which must not wait for a CPU."""
 
 
 class ObjectRef(Generic[T]):
     """Stands for the result of a task or for a value that was put.
 
-    Refs of the process are made to be instances of this class too (`JobContext.extend_refs`).
+    All refs of the process are instances of this class too (`JobContext.extend_refs`).
     """
 
     __slots__ = ()
@@ -70,13 +65,13 @@ class ObjectRef(Generic[T]):
         return _session.job_id()
 
     def owner_address(self) -> str:
-        return "127.0.0.1"
+        return _session.IP
 
     def call_site(self) -> str:
         return ""
 
     def future(self) -> Future[T]:
-        """Return a future of `concurrent.futures` that ends as the task does."""
+        """Return a future of `concurrent.futures` that ends when the task ends."""
         return _future_of(cast("AnyRef[T]", self))
 
     def as_future(self, _internal: bool = False) -> asyncio.Future[T]:
@@ -88,7 +83,7 @@ class ObjectRef(Generic[T]):
         except Exception as error:
             raise_translated(error)
 
-    # ---- what `asyncio.wait` asks of the futures that it is given
+    # ---- the methods of futures that `asyncio.wait` calls
 
     def add_done_callback(self, callback: Callable[[Any], object], *, context: Any = None) -> None:
         """Have the running event loop call `callback` with this ref once the ref is ready."""
@@ -104,7 +99,7 @@ class ObjectRef(Generic[T]):
         _session.when_ready(self, arrive)
 
     def remove_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """Take back what `add_done_callback` has promised."""
+        """Do not call `callback` any more."""
         _callbacks.discard((self, callback))
 
     def done(self) -> bool:
@@ -112,7 +107,7 @@ class ObjectRef(Generic[T]):
         return bool(_session.context().wait([cast("AnyRef[T]", self)], timeout=0)[0])
 
     def exception(self) -> BaseException | None:
-        """Return what `get` would raise for this ref, which is ready; None where it has a value."""
+        """Return the exception that `get` would raise for this ref, which is ready; None where it has a value."""
         return self.future().exception()
 
     def cancelled(self) -> bool:
@@ -128,40 +123,36 @@ class ObjectRef(Generic[T]):
         return f"ObjectRef({self.hex()})"
 
     def __reduce__(self) -> Any:
-        """Travel in arguments, results and puts as the engine counts it; in a pickle of the program's own by name."""
-        if _native.is_pickling() or is_pickling_by_value():
+        """Pickle the ref as the engine counts it, or by the object's id where the program pickles it itself."""
+        if is_counted():
             return super().__reduce__()
         if os.environ.get("RAY_allow_out_of_band_object_ref_serialization") == "0":  # noqa: SIM112
             raise OufOfBandObjectRefSerializationException(
                 f"{self!r} was pickled by the program itself; pass it to a task, return it or put it"
             )
-        _pickled[self.hex()] = self  # nobody counts what the program does with its pickle
-        return _unpickled, (self.hex(),)
+        engine: Any = _session.context().engine
+        _pickled.add(self)
+        return _unpickled, (engine.publish(self),)
 
 
-_pickled: dict[str, Any] = {}
-"""The refs that the program has pickled itself: they stay for the life of the process, where alone they are found."""
+def is_counted() -> bool:
+    """Return whether this thread pickles an argument, a result or a value that is put, in which refs are counted."""
+    return _native.is_pickling() or is_pickling_by_value()
 
 
+_pickled: set[Any] = set()
+"""The refs that the program has pickled itself. They keep their objects as long as this process lives, as in Ray."""
 _callbacks: set[tuple[Any, Callable[[Any], object]]] = set()
-"""Those of refs that are not ready."""
+"""The callbacks of refs that are not ready."""
 
 
-class LostRef:
-    """A ref that another process has pickled itself: its object cannot be found by that name."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def hex(self) -> str:
-        return self.name
-
-    def __repr__(self) -> str:
-        return f"ObjectRef({self.name})"
-
-
-def _unpickled(name: str) -> Any:
-    return _pickled.get(name) or LostRef(name)
+def _unpickled(object_id: str) -> Any:
+    engine: Any = _session.context().engine
+    found = engine.find_object(object_id)
+    if found is not None:
+        return found
+    lost = f"The object {object_id} belongs to another session, in which the program has pickled its ref."
+    return failed_refs(ObjectLostError(lost), 1)
 
 
 def _id_of(ref: Any) -> str:
@@ -185,7 +176,7 @@ def _future_of(ref: AnyRef[T]) -> Future[T]:
 
 
 class ObjectRefGenerator:
-    """The items of a generator task: an iterator of refs, which are there as the task yields."""
+    """An iterator of refs to the items of a generator task, each of which is there once the task has yielded it."""
 
     def __init__(self, ref: Any) -> None:
         self._ref = ref
@@ -204,18 +195,26 @@ class ObjectRefGenerator:
             self._ended = True
             raise
         except Exception as error:
-            self._ended = True
-            return cast("ObjectRef[Any]", _session.context().put(Poison(translated(error))))
+            return self._failed(error)
 
     def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self  # type: ignore[return-value]
 
     async def __anext__(self) -> ObjectRef[Any]:
-        loop = import_module("asyncio").get_running_loop()  # asyncio is heavy, and few programs iterate so
-        found = await loop.run_in_executor(None, next, self, _END)
-        if found is _END:
+        if self._ended:
             raise StopAsyncIteration
-        return found
+        try:
+            return await anext(self._ref)
+        except StopAsyncIteration:
+            self._ended = True
+            raise
+        except Exception as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> ObjectRef[Any]:
+        """Return the last ref of a generator that has raised `error`: one for which `get` raises it."""
+        self._ended = True
+        return cast("ObjectRef[Any]", _session.context().put(Poison(translated(error))))
 
     def completed(self) -> ObjectRef[None]:
         """Return a ref that is ready when the task has ended; its value is None."""
@@ -224,7 +223,7 @@ class ObjectRefGenerator:
         return self._completed
 
     def is_finished(self) -> bool:
-        """Return whether every item was taken."""
+        """Return whether all items were taken."""
         return self._ended
 
     def next_ready(self) -> bool:
@@ -264,7 +263,7 @@ class DynamicObjectRefGenerator:
 
 
 class Poison:
-    """A value that raises where it is read: what stands for a result that a failed generator did not come to."""
+    """A value that raises an exception where it is unpickled; it stands for a result that does not exist."""
 
     def __init__(self, failure: BaseException) -> None:
         self.failure = failure
@@ -274,7 +273,7 @@ class Poison:
 
 
 def failed_refs(failure: BaseException, returns: int) -> Any:
-    """Return a ref whose value is that `failure` is raised; a list of several where `returns` says so."""
+    """Return a ref for which `get` raises `failure`; a list of such refs where `returns` is more than one."""
     refs = [_session.context().put(Poison(failure)) for _ in range(max(returns, 1))]
     return refs if returns > 1 else refs[0]
 
@@ -285,13 +284,6 @@ def _raise_again(failure: BaseException) -> NoReturn:
 
 def _nothing(items: list[Any]) -> None:
     del items
-
-
-def refs_of_result(result: Any, returns: int, streams: bool, wrap: Callable[[Any], Any] = ObjectRefGenerator) -> Any:
-    """Return what `.remote` gives for what the context returned."""
-    if streams:
-        return wrap(result)
-    return None if returns == 0 else result
 
 
 _session.give_refs(ObjectRef)

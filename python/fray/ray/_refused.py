@@ -17,6 +17,7 @@ LIBRARIES = {
     "serve": f"Ray Serve is a library on top of Ray; {_STAYS}",
     "train": f"Ray Train is a library on top of Ray; {_STAYS}, or start replicas with `fray job submit --replicas`",
     "tune": f"Ray Tune is a library on top of Ray; {_STAYS}, or run the trials as tasks",
+    "util.collective": "pass arrays as refs, which are shared memory, or use torch.distributed between the actors",
     "workflow": "Ray itself has removed workflows; run the steps as tasks",
 }
 """Libraries of Ray that are no part of its core."""
@@ -28,9 +29,10 @@ def refuse_library(name: str) -> NoReturn:
     raise ModuleNotFoundError(text, name=f"ray.{name}")
 
 
-def refuse_name(name: str) -> NoReturn:
-    """Raise for an attribute that the module `ray` does not have."""
-    if name == "workflow":
-        raise RuntimeError(f"ray.workflow: {LIBRARIES[name]}")
-    hint = f"; {LIBRARIES[name]}" if name in LIBRARIES else ""
-    raise AttributeError(f"module 'ray' has no attribute {name!r}{hint}", name=name)
+def refuse_name(module: str, name: str) -> NoReturn:
+    """Raise for an attribute that a module of Ray does not have."""
+    full = f"{module}.{name}".removeprefix("ray.")
+    if full == "workflow":
+        raise RuntimeError(f"ray.workflow: {LIBRARIES[full]}")
+    hint = f"; {LIBRARIES[full]}" if full in LIBRARIES else ""
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name)

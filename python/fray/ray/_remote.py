@@ -1,9 +1,5 @@
 """The decorator `remote`."""
 
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
-
 from __future__ import annotations
 
 import inspect

@@ -1,8 +1,4 @@
-"""The session: which context the program's calls go to, from `init` or the first use to `shutdown`."""
-
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
+"""The session: the context that the program's calls go to, from `init` or the first use to `shutdown`."""
 
 from __future__ import annotations
 
@@ -16,39 +12,29 @@ from contextlib import suppress
 from typing import Any
 
 from fray._settings import PRELOAD_VARIABLE
-from fray.errors import FrayError, NodeDiedError, UnsupportedError
+from fray.errors import NodeDiedError, UnsupportedError
 from fray.job import current
 from fray.job.context import JobContext
 from fray.job.factory import worker_context
+from fray.job.watch import RefCallbacks
 from fray.ray._ids import JobID, NodeID, the_job
 
+# fmt: off
 __all__ = [
-    "HEAD_MARKS",
-    "RAY_VERSION",
-    "RayContext",
-    "context",
-    "give_refs",
-    "home_of_ray",
-    "init",
-    "is_initialized",
-    "job_id",
-    "node_id",
-    "shutdown",
-    "started_node",
-    "state",
-    "when_ready",
+    "HEAD_MARKS", "IP", "RAY_VERSION", "RayContext", "context", "give_refs", "home_of_ray", "init", "is_initialized",
+    "job_id", "node_id", "shutdown", "started_node", "state", "when_ready",
 ]
+# fmt: on
 
 RAY_VERSION = "2.60.0"
-"""What programs compare `ray.__version__` with."""
+"""The version that programs see as `ray.__version__`."""
 _COMMIT = "{{RAY_COMMIT_SHA}}"
-_IP = "127.0.0.1"
-HEAD_MARKS = (f"node:{_IP}", "node:__internal_head__")
-"""Resources that programs ask for to be on the head."""
-_THIS_MACHINE = ("localhost", _IP, "0.0.0.0")
+IP = "127.0.0.1"
+HEAD_MARKS = (f"node:{IP}", "node:__internal_head__")
+"""Resources that programs ask for to be on the head node."""
+_THIS_MACHINE = ("localhost", IP, "0.0.0.0")
 
 _logger = logging.getLogger("ray")
-_OF_A_NODE = ("num_cpus", "num_gpus", "resources", "labels", "object_store_memory", "_memory")
 # fmt: off
 _TAKEN = {
     "labels", "include_dashboard", "dashboard_host", "dashboard_port", "logging_format", "logging_config",
@@ -59,17 +45,17 @@ _TAKEN = {
     "_cgroup_path", "local_mode",
 }
 # fmt: on
-"""Arguments of `init` that mean nothing here."""
+"""Arguments of `init` that have no meaning here."""
 
 
 class _State:
-    """What the session is. Written under `lock`, read without it."""
+    """The state of the session. It is written under `lock` and read without it."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.context: JobContext | None = None
         self.number = 0
-        """Of sessions of this process so far: what was frozen for one of them is not for another."""
+        """The number of sessions of this process so far; functions are frozen anew for each of them."""
         self.runtime_env: dict[str, Any] = {}
         self.info: RayContext | None = None
 
@@ -79,7 +65,7 @@ os.register_at_fork(after_in_child=lambda: setattr(state, "lock", threading.RLoc
 
 
 class RayContext(dict[str, Any]):
-    """What `init` returns: facts about the session, and its end where it is used in a ``with`` block."""
+    """Facts about the session, which ends with the ``with`` block that this is used in."""
 
     def __init__(self, address_info: dict[str, Any]) -> None:
         import platform
@@ -179,26 +165,23 @@ def init(
                 "Maybe you called ray.init twice by accident? This error can be suppressed by passing in "
                 "'ignore_reinit_error=True' or by calling 'ray.shutdown()' prior to 'ray.init()'."
             )
-        amounts = {
-            "num_cpus": num_cpus,
-            "num_gpus": num_gpus,
-            "resources": resources,
-            "object_store_memory": object_store_memory,
-            "_memory": _memory,
-        }
+        amounts: dict[str, Any] = {"num_cpus": num_cpus, "num_gpus": num_gpus, "resources": resources}
+        amounts |= {"object_store_memory": object_store_memory, "_memory": _memory}
         given = {name: amount for name, amount in amounts.items() if amount is not None}
         where = _address(address)
         if runtime_env is not None:
             state.runtime_env = dict(runtime_env)
         if configure_logging:
             _logger.setLevel(logging_level)
-        if where is not None:
-            if given:
-                raise ValueError(f"{', '.join(given)} must not be provided when connecting to an existing cluster")
-            made = _connect(where, namespace)
-        else:
-            made = _start(given, object_spilling_directory, namespace)
-        _use(made)
+        if where is not None and given:
+            raise ValueError(f"{', '.join(given)} must not be provided when connecting to an existing cluster")
+        existing = current.existing_job_context()
+        try:
+            _use(_start(given, object_spilling_directory, namespace) if where is None else _connect(where, namespace))
+        except BaseException:  # Ctrl-C: what has begun is to be ended, for it would refuse the next attempt
+            if existing is None:
+                current.shutdown()
+            raise
         assert state.info is not None
         return state.info
 
@@ -219,7 +202,7 @@ def started_node() -> str | None:
     import socket  # seldom needed
 
     with socket.socket(socket.AF_UNIX) as probe:
-        return home if probe.connect_ex(path) == 0 else None  # one that was killed leaves its socket behind
+        return home if probe.connect_ex(path) == 0 else None  # a node that was killed leaves its socket behind
 
 
 def _address(address: str | None) -> str | None:
@@ -271,12 +254,12 @@ def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | Non
 def _init_preloading(**settings: Any) -> Any:
     """Start a node whose workers have this package loaded when they begin."""
     before = os.environ.get(PRELOAD_VARIABLE)
-    os.environ[PRELOAD_VARIABLE] = "fray.ray._workers"
     try:
+        os.environ[PRELOAD_VARIABLE] = "fray.ray._workers"
         return current.init(**settings)
     finally:
         if before is None:
-            del os.environ[PRELOAD_VARIABLE]
+            os.environ.pop(PRELOAD_VARIABLE, None)
         else:
             os.environ[PRELOAD_VARIABLE] = before
 
@@ -295,11 +278,11 @@ def _amount(name: str, amount: float) -> float:
 
 
 _ref_methods: list[type[Any]] = []
-"""What refs of a session have beyond those of the context API."""
+"""The class of the methods that refs of a session have beyond those of the context API."""
 
 
 def give_refs(methods: type[Any]) -> None:
-    """Give the refs of every session these methods; those of a worker before its first task reads its arguments."""
+    """Give the refs of every session these methods; refs of a worker get them before it reads its first arguments."""
     _ref_methods.append(methods)
     worker = worker_context()
     if worker is not None:
@@ -317,16 +300,13 @@ def _use(made: Any) -> None:
 def _address_info(made: Any) -> dict[str, Any]:
     folder = made.session_name()
     return {
-        "node_ip_address": _IP,
+        **dict.fromkeys(("object_store_address", "session_dir", "address"), folder),
+        **dict.fromkeys(("metrics_export_port", "dashboard_agent_listen_port"), 0),
+        "node_ip_address": IP,
         "redis_address": None,
-        "object_store_address": folder,
         "raylet_socket_name": os.path.join(folder, "node.sock"),
         "webui_url": "",
-        "session_dir": folder,
-        "metrics_export_port": 0,
-        "gcs_address": f"{_IP}:0",
-        "address": folder,
-        "dashboard_agent_listen_port": 0,
+        "gcs_address": f"{IP}:0",
         "node_id": node_id(made).hex(),
     }
 
@@ -353,56 +333,22 @@ def node_id(made: Any = None) -> NodeID:
 
 
 def job_id() -> JobID:
-    """Return the id of the program: a session has one."""
+    """Return the id of the program, which is the only one of its session."""
     return the_job
 
 
-# ---- what is to happen when a ref is ready
+# ---- callbacks of refs
 
-
-class _Watcher:
-    """Waits for refs on behalf of futures, in a thread that lives as long as there are some."""
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-        self.lock = threading.Lock()
-        self.watch = owner.engine.watch()
-        self.pending = 0
-        self.serving = False
-
-    def add(self, ref: Any, then: Callable[[], None]) -> None:
-        def arrive() -> None:
-            with self.lock:
-                self.pending -= 1
-            then()
-
-        with self.lock:
-            self.pending += 1
-            self.watch.add(ref, arrive)
-            if not self.serving:
-                self.serving = True
-                threading.Thread(target=self._run, name="ray-futures", daemon=True).start()
-
-    def _run(self) -> None:
-        with suppress(FrayError):  # the session has ended, as the values of the refs say
-            while self._goes_on():
-                self.watch.serve()
-
-    def _goes_on(self) -> bool:
-        with self.lock:
-            self.serving = self.pending > 0
-            return self.serving
-
-
-_watchers: list[_Watcher] = []
-"""That of the present session, or none."""
+_callbacks: dict[Any, RefCallbacks] = {}
+"""By engine: those of the present session, or none."""
 
 
 def when_ready(ref: Any, then: Callable[[], None]) -> None:
     """Call `then` in another thread once `ref` is ready."""
-    owner = context()
+    engine = context().engine
     with state.lock:
-        if not _watchers or _watchers[0].owner is not owner:
-            _watchers[:] = [_Watcher(owner)]
-        watcher = _watchers[0]
-    watcher.add(ref, then)
+        if engine not in _callbacks:
+            _callbacks.clear()
+            _callbacks[engine] = RefCallbacks(engine.watch())
+        callbacks = _callbacks[engine]
+    callbacks.add(ref, then)

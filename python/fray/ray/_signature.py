@@ -1,4 +1,4 @@
-"""Checks at the call whether arguments fit a function, as Ray does; the check of fitting arguments is cheap."""
+"""Checks whether the arguments of a call fit the function, as Ray does; arguments that fit cost little."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _MANY = 1 << 30
 
 
 class Shape:
-    """How many positional arguments a function takes; which others, its signature says.
+    """The least and the most positional arguments that a function takes, and its signature for all other calls.
 
     Args:
         fn: the function; a method with its `self`.
-        bound: arguments that are given already.
+        bound: the number of arguments that are given already.
     """
 
     __slots__ = ("high", "low", "signature")
@@ -28,7 +28,7 @@ class Shape:
             return
         try:
             signature = inspect.signature(fn)
-        except (TypeError, ValueError):  # written in C, which does not say
+        except (TypeError, ValueError):  # a function of C without a signature
             return
         self.take(signature.replace(parameters=list(signature.parameters.values())[bound:]))
 
@@ -39,7 +39,7 @@ class Shape:
         positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
         self.low = sum(part.default is part.empty for part in positional)
         if any(part.kind is part.KEYWORD_ONLY and part.default is part.empty for part in parameters):
-            self.low = _MANY  # keywords are needed: every call is looked at
+            self.low = _MANY  # keywords are needed, so every call is checked
         if not any(part.kind is part.VAR_POSITIONAL for part in parameters):
             self.high = len(positional)
 

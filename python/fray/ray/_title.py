@@ -12,14 +12,14 @@ __all__ = ["getproctitle", "getthreadtitle", "idle_title", "setproctitle", "sett
 
 
 class _Nowhere:
-    """In place of the command line, where the kernel does not say where it is."""
+    """Takes the place of the command line where the kernel does not tell its address."""
 
     raw = b" "
 
 
 @cache
 def _command_line() -> Any:
-    import ctypes  # seldom needed in drivers, where it would take milliseconds
+    import ctypes  # drivers seldom need it, and it takes milliseconds
 
     try:
         with open("/proc/self/stat", "rb") as file:
@@ -42,7 +42,7 @@ def _whole(title: str) -> bytes:
 
 
 def show(title: bytes) -> None:
-    """Be called so."""
+    """Make `title` the title of this process."""
     _command_line().raw = title
 
 
@@ -52,22 +52,22 @@ def idle_title() -> bytes:
 
 
 def setproctitle(title: str) -> None:
-    """Be called so; as much of it as the command line was long."""
+    """Make `title` the title of this process; it is cut to the length of the command line."""
     show(_whole(title))
 
 
 def getproctitle() -> str:
-    """Return what this process is called."""
+    """Return the title of this process."""
     return _command_line().raw.rstrip(b"\0").replace(b"\0", b" ").decode(errors="surrogateescape")
 
 
 def setthreadtitle(title: str) -> None:
-    """Name this thread, in 15 bytes at most."""
+    """Give this thread a name of at most 15 bytes."""
     with open("/proc/thread-self/comm", "wb") as file:
         file.write(title.encode(errors="replace")[:15])
 
 
 def getthreadtitle() -> str:
-    """Return what this thread is called."""
+    """Return the name of this thread."""
     with open("/proc/thread-self/comm", "rb") as file:
         return file.read().rstrip(b"\n").decode(errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""The modules that fork servers load before they fork workers; FRAY_PRELOAD names this one to them (see `_session`)."""
+"""Loads the modules that fork servers need before they fork workers; FRAY_PRELOAD names this module to them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """`ray.remote` on classes: actor classes, handles and their methods."""
 
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
-
 from __future__ import annotations
 
 import inspect
@@ -22,10 +18,19 @@ from fray.ray._calls import process, start_in_name_of_call
 from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit, leave
 from fray.ray._ids import ActorID
-from fray.ray._options import OF_CALLS, actor_options, check_options, facts_of, may_be_captured, placement_of
+from fray.ray._options import (
+    OF_CALLS,
+    actor_options,
+    check_call_options,
+    check_options,
+    facts_of,
+    settled,
+)
 from fray.ray._options import method as method
-from fray.ray._refs import failed_refs, refs_of_result
+from fray.ray._refs import ObjectRefGenerator, failed_refs, is_counted
 from fray.ray._signature import Shape
+from fray.ray._startable import Startable
+from fray.ray.exceptions import ActorDiedError
 
 __all__ = [
     "ActorClass",
@@ -42,7 +47,7 @@ T = TypeVar("T")
 _ANNOTATION = "ray"
 _LOOP_PLACES = 1000
 _GROUP_PLACES = 100_000
-"""Of an actor with concurrency groups, which have limits of their own."""
+"""The concurrency of an actor whose concurrency groups have limits of their own."""
 _SPECIAL = {
     "__ray_ready__": MethodKind.PLAIN,
     "__ray_call__": MethodKind.PLAIN,
@@ -57,18 +62,19 @@ class ActorClassInheritanceException(TypeError):
 
 
 class _Method(NamedTuple):
-    """What every handle knows of a method."""
+    """The facts about a method that every handle knows."""
 
     streams: bool
     returns: int
     parameters: list[tuple[str, int, bool]] | None
     """Name, kind and whether there is a default; None where nothing is known."""
-    asynchronous: bool
     retries: int | None = None
-    """Of a call whose process dies; None: as the actor's."""
+    """How often a call is repeated when its process dies; None: as often as the actor's options say."""
+    most_items: int = 0
+    """A generator waits while so many of its items were not taken; 0: the engine alone says when."""
 
     def shape(self) -> Shape:
-        """Return which arguments it takes."""
+        """Return the shape of the arguments."""
         shape = Shape(None)
         if self.parameters is not None:
             none = inspect.Parameter.empty
@@ -82,35 +88,31 @@ class _Method(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What every handle of an actor knows; travels as JSON among its annotations."""
+    """The facts about an actor that every handle knows; they travel as JSON among its annotations."""
 
     class_name: str
     methods: dict[str, _Method]
     groups: list[str]
-    detached: bool
-
-    def pack(self) -> str:
-        """Return it as text."""
-        methods = {name: list(method) for name, method in self.methods.items()}
-        return json.dumps([self.class_name, methods, self.groups, self.detached], separators=(",", ":"))
 
 
 @lru_cache(256)
 def _known(text: str | None, class_name: str) -> _Known:
     if text is None:
-        return _Known(class_name, {}, [], False)
-    name, methods, groups, detached = json.loads(text)
-    return _Known(name, {key: _Method(*value) for key, value in methods.items()}, groups, detached)
+        return _Known(class_name, {}, [])
+    name, methods, groups = json.loads(text)
+    return _Known(name, {key: _Method(*value) for key, value in methods.items()}, groups)
 
 
 # ---- handles
 
 
-class ActorMethod:
+class ActorMethod(Startable):
     """A method of an actor: ``handle.method.remote(...)``."""
 
+    _node = "ClassMethodNode"
+
     def __init__(self, handle: FrayHandle, name: str, info: _Method, options: Mapping[str, Any] | None = None) -> None:
-        link = handle._fray_link  # pyright: ignore[reportPrivateUsage]
+        link: Any = handle._fray_link
         self._fray_handle = handle
         self._method_name = name
         self._info = info
@@ -128,13 +130,14 @@ class ActorMethod:
         self._call = CallOptions(num_returns=max(self._returns, 1), name=label)
         self._shape: Shape | None = None
         retries = self._options.get("max_task_retries", info.retries)
-        self._link: Any = link
-        if retries is not None and not isinstance(link, _NeverPlaced):
-            self._link = link.with_retries(retries)  # type: ignore[attr-defined]
+        if retries is not None:
+            link = link.with_retries(retries)
+        most_items = self._options.get("_generator_backpressure_num_objects", info.most_items)
+        self._link: Any = link.with_most_items(most_items) if most_items else link
         self._special = {
             key: value
             for key, value in self._options.items()
-            if key in ("concurrency_group", "max_task_retries", "retry_exceptions") and value is not None
+            if key in ("concurrency_group", "max_task_retries", "retry_exceptions", "name") and value is not None
         }
         if self._streams != info.streams and not info.streams:
             raise ValueError(f"num_returns='streaming' is for generators, and {known.class_name}.{name} is none")
@@ -155,13 +158,14 @@ class ActorMethod:
                 result = self._link.submit(self._method_name, args, kwargs, self._call)
         except Exception as error:
             raise_translated(error)
-        if self._streams or self._returns == 0:
-            return refs_of_result(result, self._returns, self._streams)
-        return result
+        if self._streams:
+            return ObjectRefGenerator(result)
+        return None if self._returns == 0 else result
 
     def _submit_with_options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         through = WITH_OPTIONS_STREAMING if self._streams else WITH_OPTIONS
-        options = {**self._special, "num_returns": self._options.get("num_returns")}
+        returns = self._options.get("num_returns")
+        options = self._special if returns is None else {**self._special, "num_returns": returns}
         return self._link.submit(through, (self._method_name, options, *args), kwargs, self._call)
 
     @property
@@ -173,17 +177,9 @@ class ActorMethod:
         unknown = set(options) - set(OF_CALLS)
         if unknown:
             raise TypeError(f"options() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+        check_call_options(options)
         merged = {**self._options, **options}
         return ActorMethod(self._fray_handle, self._method_name, self._info, merged)
-
-    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
-        return self.options(**options).remote(*(args or ()), **(kwargs or {}))
-
-    def bind(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a node of a graph."""
-        from fray.ray.dag import ClassMethodNode
-
-        return ClassMethodNode(self, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         del args, kwargs
@@ -194,11 +190,11 @@ class ActorMethod:
         )
 
     def __reduce__(self) -> Any:
-        return _restore_method, (self._fray_handle, self._method_name, self._options)
+        return _restore_method, (ActorHandle._of(self._fray_handle), self._method_name, self._options)
 
 
-def _restore_method(handle: FrayHandle, name: str, options: dict[str, Any]) -> ActorMethod:
-    found: ActorMethod = getattr(ActorHandle._of(handle), name)
+def _restore_method(handle: ActorHandle[Any], name: str, options: dict[str, Any]) -> ActorMethod:
+    found: ActorMethod = getattr(handle, name)
     return found.options(**options) if options else found
 
 
@@ -216,6 +212,11 @@ class _NeverPlaced(ActorLink):
         self.methods = {}
         self.annotations = {_ANNOTATION: packed}
         self._failure = failure
+
+    def with_retries(self, retries: int) -> _NeverPlaced:
+        return self
+
+    with_most_items = with_retries
 
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
         return failed_refs(self._failure, options.num_returns)
@@ -236,14 +237,14 @@ class ActorHandle(Generic[T]):
 
     @classmethod
     def _of(cls, handle: FrayHandle) -> ActorHandle[Any]:
-        """Return the handle around one of the context API."""
+        """Return the handle that wraps a handle of the context API."""
         made: ActorHandle[Any] = cls.__new__(cls)
         made.__dict__["_fray_handle"] = handle
         return made
 
     @property
     def _fray_known(self) -> _Known:
-        link = self._fray_handle._fray_link  # pyright: ignore[reportPrivateUsage]
+        link = self._fray_handle._fray_link
         return _known(link.annotations.get(_ANNOTATION), link.class_name)
 
     def __getattr__(self, name: str) -> ActorMethod:
@@ -251,7 +252,7 @@ class ActorHandle(Generic[T]):
             raise AttributeError(name)
         info = self._fray_known.methods.get(name)
         if info is None and name in ("__ray_ready__", "__ray_call__", "__ray_terminate__"):
-            info = _Method(False, 1, None, False)
+            info = _Method(False, 1, None)
         if info is None:
             raise AttributeError(f"'ActorHandle' object has no attribute '{name}'")
         method = self.__dict__[name] = ActorMethod(self._fray_handle, name, info)
@@ -259,7 +260,7 @@ class ActorHandle(Generic[T]):
 
     @property
     def _actor_id(self) -> ActorID:
-        return ActorID.of(self._fray_handle._fray_link.actor_id)  # pyright: ignore[reportPrivateUsage]
+        return ActorID.of(self._fray_handle._fray_link.actor_id)
 
     _ray_actor_id = _actor_id
 
@@ -284,11 +285,25 @@ class ActorHandle(Generic[T]):
         return hash(self._fray_handle)
 
     def __reduce__(self) -> Any:
-        return _restore_handle, (self._fray_handle,)
+        """Pickle the handle as the engine counts it, or by the actor's id where the program pickles it itself."""
+        link = self._fray_handle._fray_link
+        if is_counted() or isinstance(link, _NeverPlaced):
+            return _restore_handle, (self._fray_handle,)
+        return _find_again, (link.class_name, link.name, link.annotations.get(_ANNOTATION, ""), link.actor_id)
 
 
 def _restore_handle(handle: FrayHandle) -> ActorHandle[Any]:
     return ActorHandle._of(handle)
+
+
+def _find_again(class_name: str, name: str | None, packed: str, actor_id: str) -> ActorHandle[Any]:
+    engine: Any = _session.context().engine
+    link = engine.actor_by_id(actor_id)
+    if link is None:
+        failure = ActorDiedError(f"The actor {class_name} has ended; its handle was pickled by the program itself.")
+        failure.__dict__["actor_id"] = actor_id
+        link = _NeverPlaced(class_name, name, packed, failure, actor_id)
+    return ActorHandle._of(FrayHandle(link))
 
 
 ActorProxy = ActorHandle
@@ -297,12 +312,15 @@ ActorProxy = ActorHandle
 # ---- classes
 
 
-class _Wrapper:
-    """An actor class with options: what `.remote` makes actors of."""
+class _Wrapper(Startable):
+    """An actor class with options."""
+
+    _node = "ClassNode"
 
     def __init__(self, cls: type[Any], options: Mapping[str, Any]) -> None:
         self._cls = cls
-        self._options = options
+        self._given = options
+        self._options = settled(options)
         self._shape = Shape(cls.__init__ if cls.__init__ is not object.__init__ else _takes_nothing, bound=1)
         self._session = -1
 
@@ -312,21 +330,17 @@ class _Wrapper:
             self._shape.check(args, kwargs)
         context = _session.context()
         options = self._options
-        if process.captured is not None and may_be_captured(options):
+        if process.captured is not None and options.get("scheduling_strategy") is None:
             from fray.ray.util.scheduling_strategies import in_group
 
             return _Wrapper(self._cls, in_group(options, process.captured)).remote(*args, **kwargs)
         if self._session != _session.state.number:
             self._prepare()
-        place = placement_of(options)
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
             chosen = actor_options(options, {_ANNOTATION: self._packed}, self._places)
-            if place is not None:
-                link = place.create_actor(context, self._host, arguments, chosen, self._kinds)
-            else:
-                link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
-        except InfeasibleError as error:  # a program that never waits for it runs on
+            link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
+        except InfeasibleError as error:  # a program that never waits for the actor goes on
             failure = translated(error, creates_actor=True)
             link = _NeverPlaced(self._cls.__qualname__, options.get("name"), self._packed, failure)
         except Exception as error:
@@ -336,7 +350,7 @@ class _Wrapper:
     def _prepare(self) -> None:
         cls = self._cls
         methods = _methods_of(cls)
-        groups = _groups(self._options.get("concurrency_groups"), self._options.get("max_concurrency"))
+        groups = _groups(self._options.get("concurrency_groups"))
         for name, fn in methods.items():
             group = getattr(fn, "__ray_method__", {}).get("concurrency_group")
             if group is not None and group not in (groups or {}):
@@ -364,25 +378,19 @@ class _Wrapper:
             "retries": self._options.get("max_task_retries") or 0,
         }
         described = {name: _describe(cls, name, method, kinds[name]) for name, method in methods.items()}
-        detached = self._options.get("lifetime") == "detached"
-        self._packed = _Known(cls.__qualname__, described, [name for name in groups or {} if name], detached).pack()
+        known = _Known(cls.__qualname__, described, [name for name in groups or {} if name])
+        self._packed = json.dumps(known, separators=(",", ":"))
         self._host = getattr(_host_classes, cls.__name__.lstrip("_") or "Actor")
         self._frozen = _freeze(cls)
         self._session = _session.state.number
 
-    def bind(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a node of a graph."""
-        from fray.ray.dag import ClassNode
-
-        return ClassNode(self, args, kwargs)
-
     def options(self, **options: Any) -> _Wrapper:
         """Return the class with further options."""
         check_options(options, for_actors=True, in_options=True)
-        return _Wrapper(self._cls, {**self._options, **options})
+        return _Wrapper(self._cls, {**self._given, **options})
 
     def __reduce__(self) -> Any:
-        return _Wrapper, (self._cls, dict(self._options))
+        return _Wrapper, (self._cls, dict(self._given))
 
 
 def _takes_nothing(self: Any) -> None:
@@ -407,8 +415,8 @@ def _kind_of(method: Callable[..., Any]) -> MethodKind:
 
 def _describe(cls: type[Any], name: str, method: Callable[..., Any], kind: MethodKind) -> _Method:
     streams = kind in (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
-    returns = getattr(method, "__ray_method__", {}).get("num_returns")
-    # A method of the class is bound already; a static one has no self either.
+    options = getattr(method, "__ray_method__", {})
+    # A class method is bound already, and a static method has no self.
     is_static = isinstance(inspect.getattr_static(cls, name), staticmethod)
     bound = 0 if inspect.ismethod(method) or is_static else 1
     signature = Shape(method, bound=bound).signature
@@ -416,13 +424,14 @@ def _describe(cls: type[Any], name: str, method: Callable[..., Any], kind: Metho
     if signature is not None:
         empty = inspect.Parameter.empty
         parameters = [(part.name, int(part.kind), part.default is not empty) for part in signature.parameters.values()]
-    retries = getattr(method, "__ray_method__", {}).get("max_task_retries")
-    single = returns if isinstance(returns, int) else 1
-    return _Method(streams, single, parameters, kind is MethodKind.ASYNC, retries)
+    returns = options.get("num_returns")
+    most_items = options.get("_generator_backpressure_num_objects") or 0
+    return _Method(
+        streams, returns if isinstance(returns, int) else 1, parameters, options.get("max_task_retries"), most_items
+    )
 
 
-def _groups(wanted: Any, concurrency: int | None) -> dict[str, int] | None:
-    del concurrency
+def _groups(wanted: Any) -> dict[str, int] | None:
     if not wanted:
         return None
     if isinstance(wanted, Mapping):
@@ -436,11 +445,13 @@ def _freeze(cls: type[Any]) -> Any:
     try:
         return dumps(cls)
     except Exception:
-        return cls  # it holds refs or handles, which travel in arguments; or it cannot travel, which the engine says
+        return cls  # it holds refs or handles, as arguments may; or it cannot be pickled, as the engine will say
 
 
-class ActorClass(Generic[T]):
+class ActorClass(Startable, Generic[T]):
     """A class whose instances are actors: ``C.remote(...)``."""
+
+    _node = "ClassNode"
 
     def __init__(self, cls: Any, options: Any, *derived: Any) -> None:
         if derived:
@@ -451,8 +462,7 @@ class ActorClass(Generic[T]):
             )
         self.__ray_actor_class__ = cls
         self._default_options = dict(options)
-        self._wrapper = _Wrapper(cls, self._default_options)
-        self.remote = self._wrapper.remote
+        self.remote = _Wrapper(cls, self._default_options).remote
         self.__doc__ = cls.__doc__
         self.__ray_metadata__ = ActorClassMethodMetadata(cls.__name__, cls.__module__)
 
@@ -471,13 +481,6 @@ class ActorClass(Generic[T]):
         check_options(options, for_actors=True, in_options=True)
         return _Wrapper(self.__ray_actor_class__, {**self._default_options, **options})
 
-    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
-        return self.options(**options).remote(*(args or ()), **(kwargs or {}))
-
-    def bind(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a node of a graph."""
-        return self._wrapper.bind(*args, **kwargs)
-
     def __repr__(self) -> str:
         return f"ActorClass({self.__ray_actor_class__.__name__})"
 
@@ -489,7 +492,7 @@ class ActorClass(Generic[T]):
 
 
 class ActorClassMethodMetadata(NamedTuple):
-    """What programs look at of an actor class."""
+    """The facts about an actor class that programs look at."""
 
     class_name: str
     module: str
@@ -500,9 +503,9 @@ def _new_class() -> ActorClass[Any]:
 
 
 def exit_actor() -> NoReturn:
-    """End the actor whose method this is; its calls that have no answer raise ActorDiedError."""
+    """End the actor whose method runs; its calls without an answer raise ActorDiedError."""
     if process.actor is None:
         raise TypeError("exit_actor API is called on a non-actor worker. Call this API inside an actor.")
     if process.actor.is_asynchronous:
-        leave()  # an event loop keeps what a task of the program's own raises to itself
+        leave()  # an event loop does not pass on what the program's own asyncio tasks raise
     raise Exit

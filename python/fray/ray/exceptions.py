@@ -1,7 +1,7 @@
 """`ray.exceptions`: Ray's tree of errors.
 
-What a program gets is of Ray's type and, beside it, of the type of `fray.errors` that the engine raised, or of the type
-that the task's own function raised; `fray.ray._errors` derives those classes. The texts are the engine's.
+An error that a program gets is of Ray's type, and also of the type in `fray.errors` that the engine raised, or of the
+type that the task's own function raised; `fray.ray._errors` derives these classes. The texts are the engine's.
 """
 
 from __future__ import annotations
@@ -12,66 +12,21 @@ from types import FunctionType
 from typing import Any, cast
 
 from fray import _failures, errors
-
-__all__ = [  # noqa: RUF022  (as a tree)
-    "RayError",
-    "RayTaskError",
-    "TaskCancelledError",
-    "WorkerCrashedError",
-    "LocalRayletDiedError",
-    "NodeDiedError",
-    "RayActorError",
-    "ActorDiedError",
-    "ActorUnavailableError",
-    "ActorPlacementGroupRemoved",
-    "TaskPlacementGroupRemoved",
-    "TaskUnschedulableError",
-    "ActorUnschedulableError",
-    "PendingCallsLimitExceeded",
-    "ActorAlreadyExistsError",
-    "ActorHandleNotFoundError",
-    "RaySystemError",
-    "UserCodeException",
-    "AuthenticationError",
-    "CrossLanguageError",
-    "RpcError",
-    "ObjectStoreFullError",
-    "OutOfDiskError",
-    "OutOfMemoryError",
-    "ObjectLostError",
-    "ObjectFetchTimedOutError",
-    "ObjectFreedError",
-    "ObjectReconstructionFailedError",
-    "OwnerDiedError",
-    "ReferenceCountingAssertionError",
-    "GetTimeoutError",
-    "PlasmaObjectNotAvailable",
-    "AsyncioActorExit",
-    "ObjectRefStreamEndOfStreamError",
-    "OufOfBandObjectRefSerializationException",
-    "RuntimeEnvSetupError",
-    "UnserializableException",
-    "StreamingGeneratorReplayInconsistentError",
-    "RayChannelError",
-    "RayChannelTimeoutError",
-    "RayCgraphCapacityExceeded",
-    "RayDirectTransportError",
-    "RAY_EXCEPTION_TYPES",
-]
+from fray.ray._ids import ActorID
 
 
 class RayError(Exception):
-    """Base of everything that Ray raises on its own account."""
+    """The base of all errors that Ray itself raises."""
 
 
 class RayTaskError(RayError):
-    """A task or a method raised; what `get` raises is of the type of `cause` as well.
+    """A task or a method raised an exception; the error that `get` raises is of the type of `cause` as well.
 
     Attributes:
-        function_name: of the task, or ``Class.method``.
-        traceback_str: where it was raised, as text; also what `str` gives.
-        cause: the exception itself.
-        pid, ip, proctitle: of the process that ran it.
+        function_name: the name of the task, or ``Class.method``.
+        traceback_str: the traceback as text, which is also the text of the error.
+        cause: the exception.
+        pid, ip, proctitle: of the process that ran the task.
         actor_repr: ``repr()`` of the actor, None for a task.
     """
 
@@ -82,7 +37,8 @@ class RayTaskError(RayError):
     pid: int = 0
     ip: str = ""
     actor_repr: str | None = None
-    actor_id: str | None = None
+    _actor_id: str | None = None
+    """Of the actor whose method raised; `actor_id` is that of the cause, where the cause is the end of another one."""
 
     def __init__(
         self,
@@ -103,7 +59,7 @@ class RayTaskError(RayError):
         self.ip = "127.0.0.1" if ip is None else ip
         self.proctitle = proctitle or f"ray::{function_name}"
         self.actor_repr = actor_repr
-        self.actor_id = actor_id
+        self._actor_id = actor_id
 
     def as_instanceof_cause(self) -> RayTaskError:
         """Return the same error as an instance of the type of `cause` too, where a class can be derived from both."""
@@ -122,11 +78,9 @@ class RayTaskError(RayError):
         return self.traceback_str.strip()
 
     def __reduce__(self) -> Any:
-        """Travel with the cause as exceptions of tasks do, and what else it knows in words."""
-        facts = {
-            name: getattr(self, name)
-            for name in ("function_name", "traceback_str", "proctitle", "pid", "ip", "actor_repr", "actor_id")
-        }
+        """Pickle the cause as exceptions of tasks are pickled, and the other facts as they are."""
+        names = ("function_name", "traceback_str", "proctitle", "pid", "ip", "actor_repr")
+        facts = {name: getattr(self, name) for name in names} | {"actor_id": self._actor_id}
         return _restore_task_error, (facts, _failures.pack_exception(self.cause, self.function_name))
 
 
@@ -140,7 +94,7 @@ def _restore_task_error(facts: dict[str, Any], packed: bytes) -> RayTaskError:
 
 
 def cut_chain(error: BaseException) -> None:
-    """Take the text of the other process off the end of the chain of causes."""
+    """Remove the traceback of the other process from the end of the chain of causes."""
     here = error
     while here.__cause__ is not None:
         if isinstance(here.__cause__, errors.RemoteTraceback):
@@ -163,7 +117,7 @@ def _from_cause(self: RayTaskError, name: str) -> Any:
 
 
 def _instance(kind: type[RayTaskError], cause: Exception) -> RayTaskError:
-    """Make one without a constructor in Python; those in C fill fields such as `errno`."""
+    """Return an instance without a call of a constructor in Python; those in C fill fields such as `errno`."""
     made = kind.__new__(kind, *cause.args)
     for base in kind.__mro__:
         init: Any = base.__dict__.get("__init__")
@@ -173,118 +127,75 @@ def _instance(kind: type[RayTaskError], cause: Exception) -> RayTaskError:
     return made
 
 
-class TaskCancelledError(RayError):
-    """The task was cancelled."""
-
-    task_id: Any = None
-    error_message: str = ""
-
-
-class NodeDiedError(RayError):
-    """The node died."""
-
-    message: str = ""
-
-
 class RayActorError(RayError):
     """The actor of the call cannot answer it.
 
     Attributes:
-        actor_id: its id in hexadecimal digits, where it is known.
         error_msg: why.
         actor_init_failed: whether its constructor raised.
     """
 
-    actor_id: str | None = None
     error_msg: str = ""
     actor_init_failed: bool = False
     preempted: bool = False
     base_error_msg = "The actor experienced an error before finishing this task."
 
-
-class RaySystemError(RayError):
-    """The engine cannot go on, or was used before it was started."""
-
-    client_exc: Any = None
-
-
-class OutOfMemoryError(RayError):
-    """The process was killed because it used too much memory."""
-
-    message: str = ""
+    @property
+    def actor_id(self) -> str | None:
+        """The actor's id in hexadecimal digits, where it is known; among the attributes lies the engine's id."""
+        of_engine = self.__dict__.get("actor_id")
+        return ActorID.of(of_engine).hex() if of_engine else None
 
 
-class ObjectLostError(RayError):
-    """The object's bytes are gone."""
-
-    object_ref_hex: str = ""
-    owner_address: Any = None
-    call_site: str = ""
+def _kind(name: str, doc: str, *bases: type[Any], **fields: Any) -> type[RayError]:
+    """Return a class; `fields` are its attributes where an error has none of its own."""
+    return type(name, bases or (RayError,), {"__module__": __name__, "__doc__": doc, **fields})
 
 
-class GetTimeoutError(RayError, TimeoutError):
-    """Nothing came within the timeout of `get`."""
-
-
-class RuntimeEnvSetupError(RayError):
-    """The runtime environment cannot be made."""
-
-    error_message: str = ""
-
-
-class TaskUnschedulableError(RayError):
-    """The task asks for what this machine never has."""
-
-    error_message: str = ""
-
-
-class ActorUnschedulableError(RayError):
-    """The actor asks for what this machine never has."""
-
-    error_message: str = ""
-
-
-class ActorAlreadyExistsError(ValueError, RayError):
-    """The name has an actor."""
-
-    error_message: str = ""
-
-
-class ActorHandleNotFoundError(ValueError, RayError):
-    """The handle is of an actor of another session."""
-
-    error_message: str = ""
-
-
-def _kind(name: str, doc: str, *bases: type[Any]) -> type[RayError]:
-    """Return a class without fields of its own."""
-    return type(name, bases or (RayError,), {"__module__": __name__, "__doc__": doc})
-
-
+_MESSAGE = {"error_message": ""}
+TaskCancelledError = _kind("TaskCancelledError", "The task was cancelled.", task_id=None, **_MESSAGE)
 WorkerCrashedError = _kind("WorkerCrashedError", "The worker process died while it ran the task.")
 LocalRayletDiedError = _kind("LocalRayletDiedError", "The node of this machine died.")
+NodeDiedError = _kind("NodeDiedError", "The node died.", message="")
 ActorDiedError = _kind("ActorDiedError", "The actor has ended.", RayActorError)
 ActorUnavailableError = _kind(
     "ActorUnavailableError", "The actor is being started again: the call may have run, or not.", RayActorError
 )
-UserCodeException = _kind("UserCodeException", "User code failed where no task ran.")
+ActorPlacementGroupRemoved = _kind("ActorPlacementGroupRemoved", "The placement group of the actor was removed.")
+TaskPlacementGroupRemoved = _kind("TaskPlacementGroupRemoved", "The placement group of the task was removed.")
+TaskUnschedulableError = _kind("TaskUnschedulableError", "The task asks for what this machine never has.", **_MESSAGE)
+ActorUnschedulableError = _kind(
+    "ActorUnschedulableError", "The actor asks for what this machine never has.", **_MESSAGE
+)
+PendingCallsLimitExceeded = _kind(
+    "PendingCallsLimitExceeded", "The actor has as many unanswered calls as its ``max_pending_calls`` allows."
+)
+ActorAlreadyExistsError = _kind(
+    "ActorAlreadyExistsError", "Another actor has the name.", ValueError, RayError, **_MESSAGE
+)
+ActorHandleNotFoundError = _kind(
+    "ActorHandleNotFoundError", "The handle belongs to an actor of another session.", ValueError, RayError, **_MESSAGE
+)
+RaySystemError = _kind("RaySystemError", "The engine cannot go on, or was used before it was started.", client_exc=None)
+UserCodeException = _kind("UserCodeException", "User code failed outside of tasks.")
 ObjectStoreFullError = _kind("ObjectStoreFullError", "Neither memory nor disk has room for the object.")
 OutOfDiskError = _kind("OutOfDiskError", "The disk has no room.")
+OutOfMemoryError = _kind("OutOfMemoryError", "The process was killed because it used too much memory.", message="")
+ObjectLostError = _kind(
+    "ObjectLostError", "The object's bytes are gone.", RayError, object_ref_hex="", owner_address=None, call_site=""
+)
 ObjectFreedError = _kind("ObjectFreedError", "The object was freed by hand.", ObjectLostError)
 OwnerDiedError = _kind(
     "OwnerDiedError", "The process that made the object died before there was a value.", ObjectLostError
 )
+GetTimeoutError = _kind("GetTimeoutError", "Nothing came within the timeout of `get`.", RayError, TimeoutError)
 AsyncioActorExit = _kind("AsyncioActorExit", "An asynchronous actor ends itself.")
 ObjectRefStreamEndOfStreamError = _kind("ObjectRefStreamEndOfStreamError", "A generator has no further item.")
 OufOfBandObjectRefSerializationException = _kind(
     "OufOfBandObjectRefSerializationException", "A ref was pickled by the program itself."
 )
-TaskPlacementGroupRemoved = _kind("TaskPlacementGroupRemoved", "The placement group of the task was removed.")
-ActorPlacementGroupRemoved = _kind("ActorPlacementGroupRemoved", "The placement group of the actor was removed.")
-PendingCallsLimitExceeded = _kind(
-    "PendingCallsLimitExceeded", "The actor has as many unanswered calls as its ``max_pending_calls`` allows."
-)
-UnserializableException = _kind("UnserializableException", "An exception that cannot be read where it arrives.")
+RuntimeEnvSetupError = _kind("RuntimeEnvSetupError", "The runtime environment cannot be made.", **_MESSAGE)
+UnserializableException = _kind("UnserializableException", "An exception cannot be unpickled where it arrives.")
 
 _UNRAISED = "Never raised here; programs name it in ``except``."
 AuthenticationError = _kind("AuthenticationError", _UNRAISED)
@@ -305,3 +216,4 @@ RAY_EXCEPTION_TYPES = [
     for name, kind in sorted(globals().items())
     if isinstance(kind, type) and issubclass(kind, RayError) and name != "RayError"
 ]
+__all__ = ["RAY_EXCEPTION_TYPES", "RayError", *(kind.__name__ for kind in RAY_EXCEPTION_TYPES)]  # pyright: ignore

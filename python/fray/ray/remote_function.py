@@ -1,9 +1,5 @@
 """`ray.remote` on functions."""
 
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
-
 from __future__ import annotations
 
 import functools
@@ -16,9 +12,10 @@ from fray.job.frozen import Frozen
 from fray.ray import _session
 from fray.ray._calls import Body, Items, Several, process, start_in_name_of_call
 from fray.ray._errors import raise_translated, translated
-from fray.ray._options import check_options, facts_of, may_be_captured, placement_of, task_options
-from fray.ray._refs import failed_refs, refs_of_result
+from fray.ray._options import check_options, facts_of, settled, task_options
+from fray.ray._refs import ObjectRefGenerator, failed_refs
 from fray.ray._signature import Shape
+from fray.ray._startable import Startable
 
 __all__ = ["FuncWrapper", "RemoteFunction"]
 
@@ -27,15 +24,14 @@ _SET_UP = ("_call", "_function_name", "_shape", "remote")
 
 
 class _Remote:
-    """A function with options: what `.remote` calls. What depends on the session is made anew in each."""
+    """A function with options, as `.remote` calls it; what depends on the session is made anew in each session."""
 
     def __init__(self, fn: Callable[..., Any], name: str, options: Mapping[str, Any], shape: Shape) -> None:
         self.fn = fn
         self.name = name
-        self.options = options
+        self.options = settled(options)
         self.shape = shape
         self.session = -1
-        self.number = 0
         returns = options.get("num_returns")
         is_generator = inspect.isgeneratorfunction(fn)
         if returns is None:
@@ -47,12 +43,11 @@ class _Remote:
         self.streams = returns == "streaming"
         self.dynamic = returns == "dynamic"
         self.returns: int = returns if isinstance(returns, int) else 1
-        self.strategy = placement_of(options)
-        self._may_be_captured = may_be_captured(options)
+        self._may_be_captured = self.options.get("scheduling_strategy") is None
         self._captured: tuple[Any, _Remote] | None = None
 
     def prepare(self) -> None:
-        """Freeze the function and settle its options for the present session."""
+        """Freeze the function and translate its options for the present session."""
         _session.context()
         shown = self.options.get("name") or self.name
         facts = facts_of(self.options)
@@ -61,7 +56,7 @@ class _Remote:
             body.count = 0 if self.dynamic else self.returns
         else:
             body = (Items if self.streams else Body)(self.fn, shown, self.returns <= 1, facts)
-        self.frozen = Frozen(body, is_generator=self.streams)
+        self.frozen = Frozen(body, self.streams, self.options.get("_generator_backpressure_num_objects") or 0)
         self.frozen.__qualname__ = self.name
         self.task_options = task_options(self.options, self.name)
         self.session = _state.number
@@ -72,29 +67,26 @@ class _Remote:
             shape.check(args, kwargs)
         if process.captured is not None and self._may_be_captured:
             return self._in_group(process.captured)(args, kwargs)
-        context = _state.context
-        if context is None or self.session != _state.number:
-            self.prepare()
-            context = _session.context()
         if process.overlaps:
             start_in_name_of_call()
         try:
-            if self.strategy is not None:
-                result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
-            else:
-                result = context.engine.submit(self.frozen, args, kwargs, self.task_options)
+            context = _state.context
+            if context is None or self.session != _state.number:
+                self.prepare()
+                context = _session.context()
+            result = context.engine.submit(self.frozen, args, kwargs, self.task_options)
         except InfeasibleError as error:
             if self.streams:
                 raise_translated(error)
-            result = failed_refs(translated(error), self.returns)  # a program that never waits for it runs on
+            result = failed_refs(translated(error), self.returns)  # a program that never waits for them goes on
         except Exception as error:
             raise_translated(error)
-        if self.streams or self.returns == 0:
-            return refs_of_result(result, self.returns, self.streams)
-        return result
+        if self.streams:
+            return ObjectRefGenerator(result)
+        return None if self.returns == 0 else result
 
     def _in_group(self, group: Any) -> _Remote:
-        """Return the same function in a placement group, whose tasks run in it too."""
+        """Return the same function with its tasks in the placement group that captures them."""
         from fray.ray.util.scheduling_strategies import in_group
 
         if self._captured is None or self._captured[0] != group:
@@ -102,8 +94,10 @@ class _Remote:
         return self._captured[1]
 
 
-class FuncWrapper:
+class FuncWrapper(Startable):
     """A remote function with other options: ``f.options(...)``."""
+
+    _node = "FunctionNode"
 
     def __init__(self, owner: RemoteFunction, options: Mapping[str, Any]) -> None:
         self._owner = owner
@@ -112,11 +106,6 @@ class FuncWrapper:
 
     def remote(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)
-
-    def bind(self, *args: Any, **kwargs: Any) -> Any:
-        from fray.ray.dag import FunctionNode
-
-        return FunctionNode(self, args, kwargs)
 
     def options(self, **options: Any) -> FuncWrapper:
         """Return the function with further options."""
@@ -127,8 +116,10 @@ class FuncWrapper:
         return FuncWrapper, (self._owner, dict(self._options))
 
 
-class RemoteFunction:
+class RemoteFunction(Startable):
     """A function whose calls are tasks: ``f.remote(...)``."""
+
+    _node = "FunctionNode"
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         if inspect.iscoroutinefunction(function):
@@ -177,17 +168,8 @@ class RemoteFunction:
         check_options(options, for_actors=False, in_options=True)
         return FuncWrapper(self, {**self._default_options, **options})
 
-    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
-        return self.options(**options).remote(*(args or ()), **(kwargs or {}))
-
-    def bind(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a node of a graph that runs when it is told to; see `fray.ray.dag`."""
-        from fray.ray.dag import FunctionNode
-
-        return FunctionNode(self, args, kwargs)
-
     def __reduce__(self) -> Any:
-        # In two steps, for a function that refers to itself; it is whole only when both are, hence __getattr__.
+        # In two steps, because a function may refer to itself; __getattr__ makes the rest when it is first needed.
         return _new_remote_function, (), {"_function": self._function, "_default_options": self._default_options}
 
 

@@ -1,4 +1,4 @@
-"""`ray.get_runtime_context()`: what code can ask about where it runs."""
+"""`ray.get_runtime_context()`: the facts that code can ask about its task or actor, and the session."""
 
 from __future__ import annotations
 
@@ -20,38 +20,60 @@ _IN_ACTORS = "This method is only available in an actor; this code runs in {}"
 
 
 class RuntimeContext:
-    """Answers for the code that asks; made anew by each `get_runtime_context`."""
+    """The facts about the code that has called `get_runtime_context`."""
 
-    # ---- who
+    # ---- which code
+
+    @property
+    def job_id(self) -> JobID:
+        return _session.job_id()
+
+    @property
+    def node_id(self) -> NodeID:
+        return _session.node_id()
+
+    @property
+    def worker_id(self) -> WorkerID:
+        return WorkerID.of(f"{_session.context().session_name()}.{os.getpid()}")
+
+    @property
+    def task_id(self) -> TaskID | None:
+        call = current_call()
+        if call is None:
+            _logger.warning("This method is only available when the process is a worker.")
+            return None
+        return TaskID.of(f"{self.worker_id.hex()}.{call.number}")
+
+    @property
+    def actor_id(self) -> ActorID | None:
+        return None if process.actor is None else ActorID.of(self._link().actor_id)
+
+    @property
+    def actor_name(self) -> str | None:
+        return self.get_actor_name()
 
     def get_job_id(self) -> str:
-        return _session.job_id().hex()
+        return self.job_id.hex()
 
     def get_node_id(self) -> str:
-        return _session.node_id().hex()
+        return self.node_id.hex()
 
     def get_worker_id(self) -> str:
-        return self._worker().hex()
+        return self.worker_id.hex()
+
+    def get_task_id(self) -> str | None:
+        found = self.task_id
+        return None if found is None else found.hex()
+
+    def get_actor_id(self) -> str | None:
+        found = self.actor_id
+        return None if found is None else found.hex()
 
     def get_session_name(self) -> str:
         return os.path.basename(_session.context().session_name())
 
     def get_temp_dir(self) -> str:
         return os.path.dirname(_session.context().session_name())
-
-    def _worker(self) -> WorkerID:
-        return WorkerID.of(f"{_session.context().session_name()}.{os.getpid()}")
-
-    def get_task_id(self) -> str | None:
-        task = self._task()
-        return None if task is None else task.hex()
-
-    def _task(self) -> TaskID | None:
-        call = current_call()
-        if call is None:
-            _logger.warning("This method is only available when the process is a worker.")
-            return None
-        return TaskID.of(f"{self._worker().hex()}.{call.number}")
 
     def get_task_name(self) -> str | None:
         call = current_call()
@@ -60,15 +82,6 @@ class RuntimeContext:
     def get_task_function_name(self) -> str | None:
         call = current_call()
         return None if call is None else call.function
-
-    def get_actor_id(self) -> str | None:
-        found = self._actor()
-        return None if found is None else found.hex()
-
-    def _actor(self) -> ActorID | None:
-        if process.actor is None:
-            return None
-        return ActorID.of(self._link().actor_id)
 
     @staticmethod
     def _link() -> Any:
@@ -83,7 +96,7 @@ class RuntimeContext:
             raise RuntimeError(_IN_ACTORS.format("a task" if current_call() else "the driver"))
         from fray.ray.actor import ActorHandle
 
-        return ActorHandle._of(process.actor.handle)  # pyright: ignore[reportPrivateUsage]
+        return ActorHandle._of(process.actor.handle)
 
     @property
     def was_current_actor_reconstructed(self) -> bool:
@@ -92,7 +105,7 @@ class RuntimeContext:
             raise AttributeError(_IN_ACTORS.format("a task"))
         return process.actor.restarted
 
-    # ---- with what
+    # ---- its resources and environment
 
     def get_assigned_resources(self) -> dict[str, float]:
         assert current_call() is not None, "This method is only available in a worker"
@@ -133,7 +146,7 @@ class RuntimeContext:
         return RuntimeEnv(**{**_session.state.runtime_env, **surroundings().get("runtime_env", {})})
 
     def is_canceled(self) -> bool:
-        """Return whether the running task was cancelled."""
+        """Return whether the running task or call was cancelled."""
         if current_call() is None:
             raise RuntimeError("This method is only available in a worker")
         if process.actor is not None and process.actor.is_asynchronous:
@@ -148,33 +161,7 @@ class RuntimeContext:
 
     @property
     def gcs_address(self) -> str:
-        return "127.0.0.1:0"
-
-    # ---- older spellings
-
-    @property
-    def job_id(self) -> JobID:
-        return _session.job_id()
-
-    @property
-    def node_id(self) -> NodeID:
-        return _session.node_id()
-
-    @property
-    def worker_id(self) -> WorkerID:
-        return self._worker()
-
-    @property
-    def task_id(self) -> TaskID | None:
-        return self._task()
-
-    @property
-    def actor_id(self) -> ActorID | None:
-        return self._actor()
-
-    @property
-    def actor_name(self) -> str | None:
-        return self.get_actor_name()
+        return f"{_session.IP}:0"
 
     def get(self) -> dict[str, Any]:
         found: dict[str, Any] = {"job_id": self.job_id, "node_id": self.node_id, "namespace": self.namespace}
@@ -186,6 +173,6 @@ class RuntimeContext:
 
 
 def get_runtime_context() -> RuntimeContext:
-    """Return what can be asked about where this code runs."""
+    """Return the facts about the running task, actor or driver."""
     _session.context()
     return RuntimeContext()

@@ -1,4 +1,4 @@
-"""Plain graphs: ``f.bind(...)`` makes a node, ``node.execute()`` runs what it needs, each node once."""
+"""Plain graphs: ``f.bind(...)`` makes a node; ``node.execute()`` runs it and the nodes that it needs, each once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class _Inputs:
-    """The arguments of one `execute`, and what its nodes have given so far."""
+    """The arguments of one `execute`, and the results of its nodes so far."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.args: Any = args
@@ -27,14 +27,14 @@ class _Inputs:
 
 
 class DAGNode:
-    """A call that was not made yet. Its arguments may hold other nodes, also inside lists, tuples and dicts."""
+    """A call that will be made. Its arguments may hold other nodes, also inside lists, tuples and dicts."""
 
     def __init__(self, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None) -> None:
         self._bound_args = tuple(args)
         self._bound_kwargs = dict(kwargs or {})
 
     def execute(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the graph; return what the last call returns: a ref, a handle, or a list of refs."""
+        """Run the graph; return the result of the last call: a ref, a handle, or a list of refs."""
         return self._result(_Inputs(args, kwargs))
 
     def _result(self, inputs: _Inputs) -> Any:
@@ -66,7 +66,7 @@ class DAGNode:
 
 def _settled(value: Any, inputs: _Inputs) -> Any:
     if isinstance(value, DAGNode):
-        return value._result(inputs)  # pyright: ignore[reportPrivateUsage]
+        return value._result(inputs)
     if type(value) in (list, tuple):
         return type(value)(_settled(item, inputs) for item in value)
     if type(value) is dict:
@@ -75,7 +75,7 @@ def _settled(value: Any, inputs: _Inputs) -> Any:
 
 
 class FunctionNode(DAGNode):
-    """A call of a remote function."""
+    """A call of a remote function, or of anything else that has `remote`."""
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         super().__init__(args, kwargs)
@@ -86,18 +86,11 @@ class FunctionNode(DAGNode):
         return self._function.remote(*args, **kwargs)
 
 
-class ClassNode(DAGNode):
-    """The making of an actor, anew in each run."""
+class ClassNode(FunctionNode):
+    """The creation of an actor, anew in each run."""
 
-    def __init__(self, wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__(args, kwargs)
-        self._wrapper = wrapper
-        self._last: ClassMethodNode | None = None
-        """The call that was bound last: each one runs behind those that were bound before it."""
-
-    def _call(self, inputs: _Inputs) -> Any:
-        args, kwargs = self._arguments(inputs)
-        return self._wrapper.remote(*args, **kwargs)
+    _last: ClassMethodNode | None = None
+    """The call that was bound last: each call runs behind those that were bound before it."""
 
     def __getattr__(self, name: str) -> _UnboundMethod:
         if name.startswith("__"):
@@ -106,7 +99,7 @@ class ClassNode(DAGNode):
 
 
 class _UnboundMethod:
-    """A method of an actor that is not made yet."""
+    """A method of an actor that will be created."""
 
     def __init__(self, node: ClassNode, name: str) -> None:
         self._node = node
@@ -119,12 +112,12 @@ class _UnboundMethod:
 
     def bind(self, *args: Any, **kwargs: Any) -> ClassMethodNode:
         node = self._node
-        call = ClassMethodNode(self, args, kwargs, node._last)  # pyright: ignore[reportPrivateUsage]
-        node._last = call  # pyright: ignore[reportPrivateUsage]
+        call = ClassMethodNode(self, args, kwargs, node._last)
+        node._last = call
         return call
 
     def resolve(self, inputs: _Inputs) -> Any:
-        method = getattr(self._node._result(inputs), self._name)  # pyright: ignore[reportPrivateUsage]
+        method = getattr(self._node._result(inputs), self._name)
         return method.options(**self._options) if self._options else method
 
 
@@ -147,10 +140,9 @@ class ClassMethodNode(DAGNode):
 
 
 class InputNode(DAGNode):
-    """Stands for what `execute` is given: ``with InputNode() as x: node = f.bind(x)``."""
+    """Stands for the argument of `execute`: ``with InputNode() as x: node = f.bind(x)``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        del args, kwargs
         super().__init__()
 
     def __enter__(self) -> InputNode:
@@ -174,7 +166,7 @@ class InputNode(DAGNode):
 
 
 class InputAttributeNode(DAGNode):
-    """One of the arguments of `execute`, or a part of the only one."""
+    """An argument of `execute`, or a part of its only argument."""
 
     def __init__(self, whole: InputNode, key: Any, is_attribute: bool) -> None:
         super().__init__()
@@ -195,9 +187,6 @@ class InputAttributeNode(DAGNode):
 
 class MultiOutputNode(DAGNode):
     """Several nodes that run together."""
-
-    def __init__(self, args: Iterable[Any]) -> None:
-        super().__init__(args)
 
     def _call(self, inputs: _Inputs) -> Any:
         return self._arguments(inputs)[0]

@@ -1,4 +1,4 @@
-"""`ray.experimental.tqdm_ray`: tqdm's bars where tqdm is installed; values flow anyway."""
+"""`ray.experimental.tqdm_ray`: bars of the package tqdm where it is installed, and no bars elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from importlib.util import find_spec
 from typing import Any
 
 __all__ = ["safe_print", "tqdm"]
+
+
+class _NoBar:
+    """Takes the calls of a bar where there is none."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: None
 
 
 class tqdm:
@@ -24,35 +31,26 @@ class tqdm:
         flush_interval_s: float | None = None,
         **others: Any,
     ) -> None:
-        del position, others
         if total is None and hasattr(iterable, "__len__"):
             total = len(iterable)  # type: ignore[arg-type]
         self._iterable = iterable
         self.desc = desc or ""
         self.total = total
         self.n = 0
-        self._bar: Any = None
+        self._bar: Any = _NoBar()
         if find_spec("tqdm") is not None:
             interval = 0.5 if flush_interval_s is None else flush_interval_s
             self._bar = import_module("tqdm").tqdm(desc=desc, total=total, unit=unit or "it", mininterval=interval)
+        self.refresh = self._bar.refresh
+        self.close = self._bar.close
 
     def set_description(self, desc: str) -> None:
         self.desc = desc
-        if self._bar is not None:
-            self._bar.set_description(desc)
+        self._bar.set_description(desc)
 
     def update(self, n: int = 1) -> None:
         self.n += n
-        if self._bar is not None:
-            self._bar.update(n)
-
-    def refresh(self) -> None:
-        if self._bar is not None:
-            self._bar.refresh()
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.update(n)
 
     def __iter__(self) -> Iterator[Any]:
         if self._iterable is None:
@@ -64,5 +62,5 @@ class tqdm:
 
 
 def safe_print(*args: Any, **kwargs: Any) -> None:
-    """Print; lines of tasks are shown whole anyway."""
+    """Print; the lines that tasks print are shown whole in any case."""
     builtins.print(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""`ray.runtime_env`: what a task, an actor or a program finds around it, as a dict with checks."""
+"""`ray.runtime_env`: the runtime environment of a task, an actor or a program, as a dict with checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RuntimeEnv", "RuntimeEnvConfig"]
 
 
 class RuntimeEnv(dict[str, Any]):
-    """The dict that ``runtime_env=`` takes."""
+    """The dict that the option ``runtime_env`` takes."""
 
     def __init__(self, **keys: Any) -> None:
         super().__init__({name: value for name, value in keys.items() if value is not None})
@@ -24,7 +24,7 @@ class RuntimeEnv(dict[str, Any]):
 
 
 class RuntimeEnvConfig(dict[str, Any]):
-    """How environments are made; taken and ignored."""
+    """Settings for the creation of environments, which are ignored."""
 
     def __init__(self, **keys: Any) -> None:
         super().__init__(keys)

@@ -1,13 +1,13 @@
-"""`ray.util`: pools, queues, placement groups and what else programs import from there."""
+"""`ray.util`: the functions of this module, and by name those of the modules below it."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fray.ray import _objects, _session
+from fray.ray._modules import find
 
 if TYPE_CHECKING:
     from fray.ray.util.actor_pool import ActorPool
@@ -21,50 +21,14 @@ if TYPE_CHECKING:
     )
     from fray.ray.util.serialization import deregister_serializer, register_serializer
 
+# fmt: off
 __all__ = [
-    "ActorPool",
-    "as_completed",
-    "deregister_serializer",
-    "get_current_placement_group",
-    "get_node_ip_address",
-    "get_placement_group",
-    "inspect_serializability",
-    "list_named_actors",
-    "log_once",
-    "map_unordered",
-    "placement_group",
-    "placement_group_table",
-    "register_serializer",
-    "remove_placement_group",
+    "ActorPool", "as_completed", "deregister_serializer", "get_current_placement_group", "get_node_ip_address",
+    "get_placement_group", "inspect_serializability", "list_named_actors", "log_once", "map_unordered",
+    "placement_group", "placement_group_table", "register_serializer", "remove_placement_group",
 ]
+# fmt: on
 
-_NAMES = {
-    "ActorPool": "actor_pool",
-    "inspect_serializability": "check_serialize",
-    "get_current_placement_group": "placement_group",
-    "get_placement_group": "placement_group",
-    "placement_group_table": "placement_group",
-    "remove_placement_group": "placement_group",
-    "deregister_serializer": "serialization",
-    "register_serializer": "serialization",
-    "PublicAPI": "annotations",
-    "disable_log_once_globally": "debug",
-    "enable_periodic_logging": "debug",
-}
-_MODULES = (
-    "accelerators",
-    "actor_pool",
-    "annotations",
-    "collective",
-    "debug",
-    "joblib",
-    "metrics",
-    "multiprocessing",
-    "pdb",
-    "queue",
-    "scheduling_strategies",
-    "state",
-)
 _seen: set[str] = set()
 
 
@@ -78,17 +42,17 @@ def list_named_actors(all_namespaces: bool = False) -> Any:
 
 
 def get_node_ip_address() -> str:
-    """Return the address of this machine, as the program's own node has it."""
-    return "127.0.0.1"
+    """Return the address of this machine: processes of a session are on one machine."""
+    return _session.IP
 
 
 def get_node_instance_id() -> str:
-    """Return the id of the machine at its cloud provider: none is known."""
+    """Return an empty text: no cloud provider's id of the machine is known."""
     return ""
 
 
 def as_completed(refs: Iterable[Any], *, chunk_size: int = 10, yield_obj_refs: bool = False) -> Iterator[Any]:
-    """Yield the values of `refs`, or the refs, as they become ready; `chunk_size` means nothing here."""
+    """Yield the values of `refs`, or the refs, as they become ready; `chunk_size` has no effect."""
     if chunk_size < 1:
         raise ValueError("`chunk_size` must be >= 1")
     for ref in _session.context().as_completed(list(refs)):
@@ -103,7 +67,7 @@ def map_unordered(
     chunk_size: int = 10,
     yield_obj_refs: bool = False,
 ) -> Iterator[Any]:
-    """Yield the values of ``fn.remote(item)`` as they become ready, with so many in flight at most."""
+    """Yield the values of ``fn.remote(item)`` as they become ready; `backpressure_size` tasks at most are in flight."""
     if chunk_size < 1:
         raise ValueError("`chunk_size` must be >= 1")
     if backpressure_size is not None and backpressure_size < chunk_size:
@@ -125,11 +89,4 @@ def log_once(key: str) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "placement_group":
-        # The function; the module of that name is found by `import ray.util.placement_group`.
-        return importlib.import_module("fray.ray.util.placement_group").placement_group
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"fray.ray.util.{_NAMES[name]}"), name)
-    if name in _MODULES:
-        return importlib.import_module(f"fray.ray.util.{name}")
-    raise AttributeError(f"module 'ray.util' has no attribute {name!r}", name=name)
+    return find("ray.util", name)

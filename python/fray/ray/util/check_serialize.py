@@ -12,12 +12,12 @@ __all__ = ["FailureTuple", "inspect_serializability"]
 
 
 class FailureTuple:
-    """A part that cannot be pickled.
+    """A part of a value that cannot be pickled.
 
     Args:
         obj: the part.
-        path: what leads to it, by name; its own name comes last.
-        parent: what refers to it.
+        path: the names of the parts that lead to it; its own name comes last.
+        parent: the value that refers to it.
     """
 
     def __init__(self, obj: Any, path: tuple[str, ...], parent: Any) -> None:

@@ -1,4 +1,4 @@
-"""`ray.util.metrics`: counters, gauges and histograms of a process; it keeps them for itself."""
+"""`ray.util.metrics`: counters, gauges and histograms, whose values stay in their process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 
 
 class Metric:
-    """A named value for each combination of tags."""
+    """A name, and a value for each combination of tags."""
 
     def __init__(self, name: str, description: str = "", tag_keys: Sequence[str] | None = None) -> None:
         if not name:
@@ -30,7 +30,7 @@ class Metric:
         self._values: dict[tuple[tuple[str, str], ...], Any] = {}
 
     def set_default_tags(self, default_tags: Mapping[str, str]) -> Metric:
-        """Give tags to values that do not say so; return the metric."""
+        """Set the tags of values that are given without them; return the metric."""
         for key, value in default_tags.items():
             if key not in self._tag_keys:
                 raise ValueError(f"Unrecognized tag key {key}.")
@@ -80,7 +80,7 @@ class Counter(Metric):
 
 
 class Gauge(Metric):
-    """A number that is what it was set to last."""
+    """A number that changes with each `set`."""
 
     def set(self, value: float | None, tags: Mapping[str, str] | None = None) -> None:
         """Set the value."""
@@ -90,7 +90,7 @@ class Gauge(Metric):
 
 
 class Histogram(Metric):
-    """How often values lay between boundaries."""
+    """The numbers of values between boundaries."""
 
     def __init__(
         self,

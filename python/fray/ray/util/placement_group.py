@@ -4,40 +4,32 @@ A group takes the resources of its bundles from the node together. In their plac
 any bundle, and ``CPU@<group>.<index>`` of each bundle; a task of a certain bundle asks for both.
 """
 
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
-
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from fray.ray import _objects, _session
 from fray.ray._calls import surroundings
 from fray.ray._ids import PlacementGroupID
-from fray.ray._options import demand_of
 from fray.ray._refs import failed_refs
 from fray.ray.exceptions import TaskPlacementGroupRemoved, TaskUnschedulableError
 from fray.types import TaskOptions
 
+# fmt: off
 __all__ = [
-    "Place",
-    "PlacementGroup",
-    "get_current_placement_group",
-    "get_placement_group",
-    "placement_group",
-    "placement_group_table",
-    "remove_placement_group",
+    "PlacementGroup", "get_current_placement_group", "get_placement_group", "placement_group",
+    "placement_group_table", "remove_placement_group",
 ]
+# fmt: on
 
 _STRATEGIES = ("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")
 _MEMBERS, _MEMBER = 1000.0, 0.001
-"""What a group offers beside its resources, and what all that is of the group asks for, be it nothing else."""
+"""The amounts of ``member@<group>`` that the group offers, and that each task and actor of the group asks for."""
 
 
 @dataclass
@@ -45,11 +37,11 @@ class PlacementGroup:
     """Resources that were reserved together.
 
     Args:
-        id: of the group.
+        id: the id of the group.
         bundle_specs: the resources of each bundle.
-        name: the name to find it by, or an empty text.
-        strategy: how bundles are spread over nodes.
-        never: why it can never be there, or an empty text.
+        name: the name by which `get_placement_group` finds it, or an empty text.
+        strategy: how its bundles are spread over nodes.
+        never: why its resources can never be reserved, or an empty text.
     """
 
     id: PlacementGroupID
@@ -60,7 +52,7 @@ class PlacementGroup:
 
     @staticmethod
     def empty() -> PlacementGroup:
-        """Return a group that is none."""
+        """Return a group without bundles, which stands for no group."""
         return PlacementGroup(PlacementGroupID.nil())
 
     @property
@@ -70,10 +62,6 @@ class PlacementGroup:
     @property
     def bundle_count(self) -> int:
         return len(self.bundle_specs)
-
-    def place(self, index: int, options: Mapping[str, Any]) -> Place:
-        """Return what starts tasks and actors with these options in the bundle `index`, -1 for any that has room."""
-        return Place(self, index, options)
 
     def ready(self) -> Any:
         """Return a ref that is ready when the resources are reserved; its value is the group."""
@@ -90,7 +78,7 @@ class PlacementGroup:
         if self.never:
             return False
         if self.is_reserved():
-            return True  # without a task, which would need a worker
+            return True  # `ready` would need a worker for its task
         ready = self.ready()
         if not _objects.wait([ready], timeout=timeout_seconds)[0]:
             return False
@@ -106,7 +94,7 @@ class PlacementGroup:
         return any(row["reserved"] for row in _reservations() if row["name"] == name)
 
     def offers(self) -> dict[str, float]:
-        """Return what it offers to its tasks."""
+        """Return the resources that the group offers to its tasks, by their names with an ``@``."""
         name = self.id.hex()
         offered = {f"member@{name}": _MEMBERS}
         for index, bundle in enumerate(self.bundle_specs):
@@ -116,7 +104,25 @@ class PlacementGroup:
         return offered
 
     def asks_for(self, demand: Mapping[str, float], index: int) -> dict[str, float]:
-        """Return what a task of the bundle `index` with this demand asks the engine for."""
+        """Return the resources that a task in the bundle `index` asks the engine for; -1 is any bundle that has room.
+
+        Raises:
+            ValueError: there is no such bundle, or none that is large enough, or the group can never be there.
+        """
+        demand = {resource: amount for resource, amount in demand.items() if amount}
+        specs = self.bundle_specs
+        if not -1 <= index < len(specs):
+            raise ValueError(
+                f"placement group bundle index {index} is invalid. Valid placement group indexes: 0-{len(specs) - 1}"
+            )
+        candidates = specs if index < 0 else [specs[index]]
+        if not any(all(spec.get(name, 0) >= amount for name, amount in demand.items()) for spec in candidates):
+            raise ValueError(
+                f"Cannot schedule with the placement group because the resource request {demand} cannot fit into any "
+                f"bundles for the placement group, {specs}."
+            )
+        if self.never:
+            raise ValueError(f"the placement group can never be there: {self.never}")
         name = self.id.hex()
         asked = {"CPU": 0, f"member@{name}": _MEMBER}
         for resource, amount in demand.items():
@@ -152,7 +158,7 @@ def placement_group(
     """Reserve the resources of all bundles together; return at once.
 
     Raises:
-        ValueError: no such strategy, no bundles, or a bundle without resources.
+        ValueError: there is no such strategy, or no bundle, or a bundle has no resources.
     """
     strategy = strategy or "PACK"
     if strategy not in _STRATEGIES:
@@ -187,12 +193,12 @@ def _why_never(group: PlacementGroup, total: Mapping[str, float], context: Any) 
 
 
 def remove_placement_group(placement_group: PlacementGroup) -> None:
-    """Give the resources back; what runs with them ends."""
+    """Give the resources back; the tasks and actors that hold them end."""
     _ready.pop(placement_group.id, None)
     if not placement_group.never:
         engine: Any = _session.context().engine
         engine.put_back(placement_group.id.hex())
-        engine.status()  # which is answered when what ran in the group was killed
+        engine.status()  # it is answered once the workers of the group were killed
 
 
 def get_placement_group(placement_group_name: str) -> PlacementGroup:
@@ -208,7 +214,7 @@ def get_placement_group(placement_group_name: str) -> PlacementGroup:
 
 
 def placement_group_table(placement_group: PlacementGroup | None = None) -> dict[str, Any]:
-    """Return what is known of a group, or of all that there are, by id."""
+    """Return the facts about a group, or about each group by its id."""
     rows = {group.id.hex(): _row(group, "CREATED" if there else "PENDING") for group, there in _all_groups()}
     if placement_group is None:
         return rows
@@ -250,47 +256,8 @@ def get_current_placement_group() -> PlacementGroup | None:
     return None if group is None else group["group"]
 
 
-class Place:
-    """Starts tasks and actors in a group."""
-
-    def __init__(self, group: PlacementGroup, index: int, options: Mapping[str, Any]) -> None:
-        self.group = group
-        self.index = index
-        self._options = options
-        self._known: tuple[TaskOptions, TaskOptions] | None = None
-        """Options that it was given last, and the same ones in the group."""
-
-    def _inside(self, default_cpus: float) -> dict[str, float]:
-        demand = {name: amount for name, amount in demand_of(self._options, default_cpus).items() if amount}
-        specs = self.group.bundle_specs
-        if not -1 <= self.index < len(specs):
-            raise ValueError(
-                f"placement group bundle index {self.index} is invalid. Valid placement group indexes: "
-                f"0-{len(specs) - 1}"
-            )
-        candidates = specs if self.index < 0 else [specs[self.index]]
-        if not any(all(spec.get(name, 0) >= amount for name, amount in demand.items()) for spec in candidates):
-            raise ValueError(
-                f"Cannot schedule with the placement group because the resource request {demand} cannot fit into any "
-                f"bundles for the placement group, {specs}."
-            )
-        if self.group.never:
-            raise ValueError(f"the placement group can never be there: {self.group.never}")
-        return self.group.asks_for(demand, self.index)
-
-    def submit(self, context: Any, frozen: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Any) -> Any:
-        """Start a task."""
-        if self._known is None or self._known[0] is not options:
-            self._known = options, replace(options, resources=self._inside(1))
-        return context.engine.submit(frozen, args, kwargs, self._known[1])
-
-    def create_actor(self, context: Any, host: Any, arguments: tuple[Any, ...], options: Any, kinds: Any) -> Any:
-        """Start an actor."""
-        return context.engine.create_actor(host, arguments, {}, replace(options, resources=self._inside(0)), kinds)
-
-
 class _CallableModule(ModuleType):
-    """`ray.util.placement_group` is a function, and the name of the module that it is in."""
+    """Makes `ray.util.placement_group` the function and the module of that name at once."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> PlacementGroup:
         return placement_group(*args, **kwargs)

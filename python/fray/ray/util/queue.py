@@ -1,4 +1,4 @@
-"""`ray.util.queue.Queue`: `fray.ActorQueue`, whose actor and errors are Ray's."""
+"""`ray.util.queue.Queue`: `fray.ActorQueue` with an actor and errors of Ray."""
 
 from __future__ import annotations
 
@@ -15,11 +15,31 @@ __all__ = ["Empty", "Full", "Queue"]
 
 
 class Empty(queue.Empty):
-    """There is nothing to get."""
+    """The queue has no item."""
 
 
 class Full(queue.Full):
-    """There is no room."""
+    """The queue has no room."""
+
+
+class _QueueActor(QueueActor):
+    """The actor of a queue, from which packages derive actors for queues of their own."""
+
+    def __init__(self, maxsize: int) -> None:
+        super().__init__(maxsize, Empty, Full)
+        self.maxsize = maxsize
+
+    def empty(self) -> bool:
+        return self.queue.empty()
+
+    def full(self) -> bool:
+        return self.queue.full()
+
+    def put_nowait(self, item: Any) -> None:
+        self.queue.put_nowait(item)
+
+    def get_nowait(self) -> Any:
+        return self.queue.get_nowait()
 
 
 class Queue(ActorQueue):
@@ -31,13 +51,16 @@ class Queue(ActorQueue):
         super().__init__(maxsize, actor_options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
     def _make(self, maxsize: int, options: Any) -> Any:
-        return remote(num_cpus=0)(QueueActor).options(**dict(options or {})).remote(maxsize, Empty, Full)
+        return remote(num_cpus=0)(_QueueActor).options(**dict(options or {})).remote(maxsize)
 
     def _call(self, method: str, *args: Any) -> Any:
         return getattr(self.actor, method).remote(*args)
 
     def _value(self, ref: Any) -> Any:
         return _objects.get(ref)
+
+    def _cancel(self, ref: Any) -> None:
+        _objects.cancel(ref)
 
     def _end(self, actor: Any, force: bool, grace_period_s: float) -> None:
         if not force:

@@ -1,29 +1,19 @@
-"""`ray.util.scheduling_strategies`, on one machine."""
-
-# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# Programs give values of any type; the private names are Ray's, or of this package.
+"""`ray.util.scheduling_strategies`: where tasks and actors run, on one machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from fray.errors import InfeasibleError
 from fray.ray import _session
-from fray.ray._errors import task_failure
-from fray.ray.exceptions import TaskUnschedulableError
 
+# fmt: off
 __all__ = [
-    "DoesNotExist",
-    "Exists",
-    "In",
-    "NodeAffinitySchedulingStrategy",
-    "NodeLabelSchedulingStrategy",
-    "NotIn",
-    "PlacementGroupSchedulingStrategy",
-    "in_group",
-    "placement",
+    "DoesNotExist", "Exists", "In", "NodeAffinitySchedulingStrategy", "NodeLabelSchedulingStrategy", "NotIn",
+    "PlacementGroupSchedulingStrategy", "group_of", "in_group",
 ]
+# fmt: on
 
 
 class PlacementGroupSchedulingStrategy:
@@ -31,8 +21,8 @@ class PlacementGroupSchedulingStrategy:
 
     Args:
         placement_group: the group.
-        placement_group_bundle_index: one of its bundles, -1 for any that has room.
-        placement_group_capture_child_tasks: whether what it starts runs in the group too.
+        placement_group_bundle_index: the index of a bundle, -1 for any that has room.
+        placement_group_capture_child_tasks: whether the tasks and actors that it starts run in the group too.
     """
 
     def __init__(
@@ -47,7 +37,7 @@ class PlacementGroupSchedulingStrategy:
 
 
 class NodeAffinitySchedulingStrategy:
-    """Runs a task or an actor on a node; there is one.
+    """Runs a task or an actor on a node, of which there is one.
 
     Args:
         node_id: its id in hexadecimal digits.
@@ -109,58 +99,33 @@ class NodeLabelSchedulingStrategy:
         self.soft = dict(soft or {})
 
 
-class _Unschedulable:
-    """What cannot run anywhere: said by the value, not by waiting for ever."""
-
-    def __init__(self, why: str) -> None:
-        self.why = why
-
-    def submit(self, context: Any, frozen: Any, args: Any, kwargs: Any, options: Any) -> Any:
-        del frozen, args, kwargs
-        return context.create_task(_fail, (self.why,), options=options)
-
-    def create_actor(self, context: Any, host: Any, arguments: Any, options: Any, kinds: Any) -> Any:
-        from fray.ray.exceptions import ActorUnschedulableError
-
-        raise ActorUnschedulableError(self.why)
-
-
-def _fail(why: str) -> None:
-    raise task_failure(TaskUnschedulableError(why), "unschedulable")
-
-
 def in_group(options: Mapping[str, Any], group: Any) -> dict[str, Any]:
-    """Return the options of what a task or an actor of `group`, which captures, starts without a word on where."""
+    """Return the options of a task or an actor that `group`, which captures child tasks, has captured."""
     return {**options, "scheduling_strategy": PlacementGroupSchedulingStrategy(group, -1, True)}
 
 
-def placement(options: Mapping[str, Any]) -> Any:
-    """Return what starts tasks and actors with such options; None where the strategy means nothing here.
+def group_of(strategy: Any) -> tuple[Any, int]:
+    """Return the placement group of a strategy and the index of its bundle; no group where all of the node will do.
 
     Raises:
-        ValueError: no strategy that there is.
+        ValueError: the strategy is none of this module's, nor a name that Ray knows.
+        InfeasibleError: no node will ever do.
     """
-    strategy = options.get("scheduling_strategy")
-    if strategy is None:
-        group = options.get("placement_group", "default")
-        if group in (None, "default"):
-            return None
-        index = options.get("placement_group_bundle_index", -1)
-        capture = options.get("placement_group_capture_child_tasks")
-        strategy = PlacementGroupSchedulingStrategy(group, index, capture)
     if isinstance(strategy, PlacementGroupSchedulingStrategy):
         group = strategy.placement_group
-        if group is None:
-            return None
-        if not hasattr(group, "place"):
+        if group is not None and not hasattr(group, "asks_for"):
             raise ValueError(f"placement_group must be a PlacementGroup, got {group!r}")
-        return group.place(strategy.placement_group_bundle_index, options)
+        return group, strategy.placement_group_bundle_index
     if isinstance(strategy, NodeAffinitySchedulingStrategy):
-        if strategy.soft or strategy.node_id == _session.node_id().hex():
-            return None
-        return _Unschedulable(f"The task is not schedulable: there is no node {strategy.node_id}")
-    if isinstance(strategy, NodeLabelSchedulingStrategy):
+        if not strategy.soft and strategy.node_id != _session.node_id().hex():
+            raise InfeasibleError(f"there is no node {strategy.node_id}, and the strategy is not soft")
+    elif isinstance(strategy, NodeLabelSchedulingStrategy):
         labels = {"ray.io/node-id": _session.node_id().hex()}
         missing = [name for name, wanted in strategy.hard.items() if not wanted.matches(labels.get(name))]
-        return _Unschedulable(f"no node has the label {missing[0]!r} as asked for") if missing else None
-    raise ValueError(f"scheduling_strategy must be 'DEFAULT', 'SPREAD' or an object of a strategy, got {strategy!r}")
+        if missing:
+            raise InfeasibleError(f"no node has the label {missing[0]!r} as asked for")
+    else:
+        raise ValueError(
+            f"scheduling_strategy must be 'DEFAULT', 'SPREAD' or an object of a strategy, got {strategy!r}"
+        )
+    return None, -1

@@ -1,4 +1,4 @@
-"""`ray.util.register_serializer`: how values of a class are pickled, in this process."""
+"""`ray.util.register_serializer`: functions that pickle the values of a class in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["deregister_serializer", "register_serializer"]
 def register_serializer(
     cls: type[Any], *, serializer: Callable[[Any], Any], deserializer: Callable[[Any], Any]
 ) -> None:
-    """Pickle values of `cls` as what `serializer` returns; `deserializer` makes them again where they arrive."""
+    """Pickle the result of `serializer` in place of a value of `cls`; `deserializer` makes the value of it again."""
 
     def reduce(value: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _made_again, (_Function(deserializer), serializer(value))
@@ -21,12 +21,12 @@ def register_serializer(
 
 
 def deregister_serializer(cls: type[Any]) -> None:
-    """Pickle values of `cls` as before."""
+    """Pickle values of `cls` as if `register_serializer` had not been called."""
     copyreg.dispatch_table.pop(cls, None)
 
 
 class _Function:
-    """A function that travels by value where it has to."""
+    """A function that is pickled by value where it cannot be imported."""
 
     def __init__(self, fn: Callable[[Any], Any]) -> None:
         self.fn = fn

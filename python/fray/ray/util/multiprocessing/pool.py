@@ -1,7 +1,7 @@
-"""The pool: that of the standard library, whose calls go to a `fray.Executor` in place of processes of its own."""
+"""The pool of the standard library, whose calls go to a `fray.Executor` in place of processes of its own."""
 
 # pyright: basic, reportPrivateUsage=false, reportIncompatibleMethodOverride=false
-# The standard library brings no types of what a pool is made of.
+# The standard library brings no types for the parts of a pool.
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Pool(multiprocessing.pool.Pool):
     """Runs calls as tasks.
 
     Args:
-        processes: most calls at once; by default the CPUs of the session, and not more than those.
-        initializer, initargs: called in each worker before its first call.
-        maxtasksperchild: calls after which a worker ends.
-        context: taken and ignored.
-        ray_address: of a started node, where there is no session.
+        processes: the most calls that run at once; by default the number of CPUs, which is also the most.
+        initializer, initargs: a function that each worker calls before its first call, and its arguments.
+        maxtasksperchild: the number of calls after which a worker ends.
+        context: ignored.
+        ray_address: the address of a started node, where there is no session.
         ray_remote_args: options of the calls, as `ray.remote` takes them.
     """
 
@@ -49,7 +49,7 @@ class Pool(multiprocessing.pool.Pool):
         ray_address: str | None = None,
         ray_remote_args: dict[str, Any] | None = None,
     ) -> None:
-        # Not that of the base class, which starts processes and threads.
+        # The constructor of the base class is not called: it starts processes and threads.
         self._state = _CLOSE
         if not _session.is_initialized():
             _session.init(address=ray_address)
@@ -79,7 +79,7 @@ class Pool(multiprocessing.pool.Pool):
         self._state = _RUN
 
     def __del__(self) -> None:
-        pass  # nothing of its own has to end
+        pass  # the base class warns of pools that were not closed
 
     def apply(self, func: Callable[..., Any], args: Any = None, kwargs: Any = None) -> Any:
         return self.apply_async(func, args, kwargs).get()
@@ -117,7 +117,7 @@ class Pool(multiprocessing.pool.Pool):
         return _Results([future for future in (start() for _ in range(2 * len(self._pool))) if future], start, ordered)
 
     def close(self) -> None:
-        """Take no more calls; those that were given go on."""
+        """Take no more calls; the calls that were given go on."""
         if self._state == _RUN:
             self._state = _CLOSE
             self._executor.shutdown(wait=False)
@@ -135,7 +135,7 @@ class Pool(multiprocessing.pool.Pool):
 
 
 class _Calls:
-    """Where the pool puts its calls: those of one method together."""
+    """The queue that the base class puts its calls into; it submits them to the executor."""
 
     def __init__(self, executor: Executor, results: dict[int, Any]) -> None:
         self._executor = executor
@@ -154,7 +154,7 @@ class _Calls:
 
 
 class _Results:
-    """The results of `imap`: chunks that run, and the next ones behind them, which are taken as results are."""
+    """The iterator of `imap`, which submits a further chunk of calls whenever the results of one are taken."""
 
     def __init__(self, pending: list[Future[Any]], start: Callable[[], Future[Any] | None], ordered: bool) -> None:
         self._pending = pending

@@ -1,47 +1,31 @@
-"""`ray.util.state`: what there is and what ran, as lists, without a dashboard and without delay."""
+"""`ray.util.state`: lists of tasks, actors and others, without a dashboard and without delay."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fray.ray import _session
 from fray.ray._cluster import nodes
 from fray.ray._ids import ActorID, TaskID
 
+# fmt: off
 __all__ = [
-    "StateApiClient",
-    "get_actor",
-    "get_job",
-    "get_log",
-    "get_node",
-    "get_objects",
-    "get_placement_group",
-    "get_task",
-    "get_worker",
-    "list_actors",
-    "list_cluster_events",
-    "list_jobs",
-    "list_logs",
-    "list_nodes",
-    "list_objects",
-    "list_placement_groups",
-    "list_runtime_envs",
-    "list_tasks",
-    "list_workers",
-    "summarize_actors",
-    "summarize_objects",
-    "summarize_tasks",
+    "StateApiClient", "get_actor", "get_job", "get_log", "get_node", "get_objects", "get_placement_group", "get_task",
+    "get_worker", "list_actors", "list_cluster_events", "list_jobs", "list_logs", "list_nodes", "list_objects",
+    "list_placement_groups", "list_runtime_envs", "list_tasks", "list_workers", "summarize_actors",
+    "summarize_objects", "summarize_tasks",
 ]
+# fmt: on
 
 _TASK_STATES = {"succeeded": "FINISHED", "retried": "FAILED", "cancelled": "FAILED", "timed out": "FAILED"}
 _ACTOR_STATES = {"alive": "ALIVE", "restarting": "RESTARTING", "dead": "DEAD"}
 
 
 class _State(dict[str, Any]):
-    """One row; its fields are keys and attributes."""
+    """A row whose fields are keys and attributes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -65,7 +49,7 @@ def _matches(has: Any, how: str, wanted: Any) -> bool:
 
 
 def _tasks() -> Iterable[dict[str, Any]]:
-    """Yield those that have ended, and after them those that run, whose ids nobody knows here."""
+    """Yield the tasks that have ended and then those that run, whose ids the engine does not tell."""
     engine = _session.context().engine
     for event in engine.timeline_events():
         if event["ph"] == "X":
@@ -113,61 +97,63 @@ def _actors() -> Iterable[dict[str, Any]]:
         }
 
 
-def _rows(kind: str) -> Iterable[dict[str, Any]]:
-    if kind == "tasks":
-        return _tasks()
-    if kind == "actors":
-        return _actors()
-    if kind == "nodes":
-        return [
-            {
-                "node_id": node["NodeID"],
-                "node_ip": node["NodeManagerAddress"],
-                "is_head_node": True,
-                "state": "ALIVE",
-                "node_name": node["NodeName"],
-                "resources_total": node["Resources"],
-                "labels": node["Labels"],
-            }
-            for node in nodes()
-        ]
-    if kind == "workers":
-        return [
-            {
-                "worker_id": str(row["process"]),
-                "pid": row["pid"],
-                "worker_type": "WORKER",
-                "is_alive": row["state"] != "dead",
-                "node_id": _session.node_id().hex(),
-            }
-            for row in _session.context().engine.status()["workers"]
-        ]
-    if kind == "jobs":
-        return [
-            {
-                "job_id": _session.job_id().hex(),
-                "type": "DRIVER",
-                "status": "RUNNING",
-                "entrypoint": "",
-                "driver_info": {"pid": str(os.getpid())},
-            }
-        ]
-    if kind == "placement_groups":
-        from fray.ray.util.placement_group import placement_group_table
+def _nodes() -> Iterable[dict[str, Any]]:
+    for node in nodes():
+        yield {
+            "node_id": node["NodeID"],
+            "node_ip": node["NodeManagerAddress"],
+            "is_head_node": True,
+            "state": "ALIVE",
+            "node_name": node["NodeName"],
+            "resources_total": node["Resources"],
+            "labels": node["Labels"],
+        }
 
-        return [{**row, "creator_job_id": _session.job_id().hex()} for row in placement_group_table().values()]
-    return []
+
+def _workers() -> Iterable[dict[str, Any]]:
+    for row in _session.context().engine.status()["workers"]:
+        yield {
+            "worker_id": str(row["process"]),
+            "pid": row["pid"],
+            "worker_type": "WORKER",
+            "is_alive": row["state"] != "dead",
+            "node_id": _session.node_id().hex(),
+        }
+
+
+def _jobs() -> Iterable[dict[str, Any]]:
+    driver = {"type": "DRIVER", "status": "RUNNING", "entrypoint": "", "driver_info": {"pid": str(os.getpid())}}
+    yield {"job_id": _session.job_id().hex(), **driver}
+
+
+def _placement_groups() -> Iterable[dict[str, Any]]:
+    from fray.ray.util.placement_group import placement_group_table
+
+    for row in placement_group_table().values():
+        yield {**row, "creator_job_id": _session.job_id().hex()}
+
+
+_SOURCES: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
+    "actors": _actors,
+    "jobs": _jobs,
+    "nodes": _nodes,
+    "placement_groups": _placement_groups,
+    "tasks": _tasks,
+    "workers": _workers,
+}
+
+
+def _rows(kind: str) -> Iterable[dict[str, Any]]:
+    return _SOURCES[kind]() if kind in _SOURCES else ()
 
 
 class StateApiClient:
-    """Lists what there is."""
+    """The lists of this module as a class."""
 
-    def __init__(self, address: str | None = None, **settings: Any) -> None:
-        del address, settings
+    def __init__(self, address: str | None = None, **settings: Any) -> None: ...
 
     def list(self, resource: Any, options: Any = None, **settings: Any) -> list[_State]:
         """Return the rows of a kind, such as ``"tasks"``."""
-        del settings
         kind = str(getattr(resource, "value", resource))
         return _chosen(_rows(kind), getattr(options, "filters", None), getattr(options, "limit", 100))
 
@@ -182,7 +168,6 @@ def _lister(kind: str) -> Any:
         raise_on_missing_output: bool = True,
         _explain: bool = False,
     ) -> list[_State]:
-        del address, timeout, detail, raise_on_missing_output, _explain
         return _chosen(_rows(kind), filters, limit)
 
     list_rows.__name__ = list_rows.__qualname__ = f"list_{kind}"
@@ -192,7 +177,6 @@ def _lister(kind: str) -> Any:
 
 def _getter(kind: str, key: str) -> Any:
     def get_row(id: str, address: str | None = None, timeout: int = 30, _explain: bool = False) -> _State | None:
-        del address, timeout, _explain
         return next(iter(_chosen(_rows(kind), [(key, "=", id)], 1)), None)
 
     get_row.__doc__ = f"Return one of the {kind.replace('_', ' ')} by its {key}, None where there is none."
@@ -209,8 +193,7 @@ get_placement_group, get_objects = _getter("placement_groups", "placement_group_
 
 
 def get_log(*args: Any, **kwargs: Any) -> Iterable[str]:
-    """Return nothing: what workers print is shown where the program prints."""
-    del args, kwargs
+    """Return no lines: the output of workers is shown where the program prints."""
     return iter(())
 
 
@@ -225,17 +208,14 @@ def _summary(kind: str, name: str, total: str) -> dict[str, Any]:
 
 def summarize_tasks(address: str | None = None, timeout: int = 30, **settings: Any) -> dict[str, Any]:
     """Return how many tasks of each name are in which state."""
-    del address, timeout, settings
     return _summary("tasks", "func_or_class_name", "total_tasks")
 
 
 def summarize_actors(address: str | None = None, timeout: int = 30, **settings: Any) -> dict[str, Any]:
     """Return how many actors of each class are in which state."""
-    del address, timeout, settings
     return _summary("actors", "class_name", "total_actors")
 
 
 def summarize_objects(address: str | None = None, timeout: int = 30, **settings: Any) -> dict[str, Any]:
     """Return an empty summary: objects have no call sites here."""
-    del address, timeout, settings
     return {"cluster": {"summary": {}, "total_objects": 0, "summary_by": "callsite"}}

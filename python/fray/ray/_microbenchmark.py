@@ -1,4 +1,4 @@
-"""What Ray's micro-benchmark measures with."""
+"""The functions that Ray's micro-benchmark measures with; Ray has them in `ray._private.ray_microbenchmark_helpers`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def timeit(
 
 
 def _runs_in(fn: Callable[[], object], seconds: float) -> int:
-    """Run for that long; return a tenth of the number of runs, at least one."""
+    """Run `fn` for so many seconds; return a tenth of the number of runs, at least one."""
     start, runs = time.perf_counter(), 0
     while time.perf_counter() - start < seconds:
         fn()
@@ -56,7 +56,7 @@ def _runs_in(fn: Callable[[], object], seconds: float) -> int:
 
 @contextmanager
 def ray_setup_and_teardown(**init_args: Any) -> Generator[None, None, None]:
-    """Run the block in a session of its own."""
+    """Run a ``with`` block in a session of its own."""
     ray.init(**init_args)
     yield
     ray.shutdown()
