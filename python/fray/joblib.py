@@ -8,8 +8,9 @@
     with joblib.parallel_config("fray"):
         search.fit(X, y)
 
-Large arrays and frames among the arguments go to the object store once a call, and workers see them without a copy,
-read-only. A `Parallel` inside a task runs on Fray as well, one level deep.
+Large arrays and frames among the arguments, and large arrays inside of other arguments, go to the object store once a
+call, and workers see them without a copy, read-only. A `Parallel` inside a task runs on Fray as well, one level deep:
+its batches need CPUs like other tasks, among them that of the task that waits for them.
 """
 
 # pyright: basic, reportMissingTypeStubs=false
@@ -18,15 +19,23 @@ read-only. A `Parallel` inside a task runs on Fray as well, one level deep.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+from operator import itemgetter
+from threading import Condition
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from fray._apart import LARGE_BYTES, pack, unpack
 from fray._extras import needs
 from fray.executor import Executor
 from fray.job.context import JobContext
 from fray.job.current import get_job_context
+from fray.job.factory import worker_context
 from fray.types import RuntimeEnv, TaskOptions
 
 with needs("joblib", "joblib", "fray.joblib"):
@@ -42,10 +51,16 @@ with needs("joblib", "joblib", "fray.joblib"):
 
 __all__ = ["FrayBackend", "register"]
 
-_LARGE_BYTES = 1 << 20
 _DEEPEST = 1
-_SMALL_KINDS = frozenset((bool, int, float, complex, str, bytes, type(None), tuple, list, dict, set, frozenset))
+_SCALARS = frozenset((bool, int, float, complex, str, bytes, type(None)))
+_CONTAINERS = frozenset((tuple, list, dict, set, frozenset))
+_SMALL_KINDS = _SCALARS | _CONTAINERS
 """Types of arguments that travel in the call itself, so that their size is not looked at."""
+_MOST_LOOKS = 1000
+"""Items of a container that are looked at."""
+_PLAIN = frozenset((FunctionType, BuiltinFunctionType, type))
+"""Types of what is called that hold no arrays, other than methods and partial functions."""
+_FUNCTION, _ARGS, _KWARGS = itemgetter(0), itemgetter(1), itemgetter(2)
 
 
 def register(make_default: bool = False) -> None:
@@ -80,6 +95,7 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
         self._options = options or TaskOptions()
         self._executor: Executor | None = None
         self._shared = _Shared(None)
+        self._batches = _Batches(None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel without the context: in a task, the current context is the right one."""
@@ -101,7 +117,10 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: str | None = None, **unused: Any) -> int:
         """Prepare a call of Parallel; a nested call that prefers threads runs on threads of joblib."""
-        del unused
+        if self._executor is not None and parallel is not self.parallel:
+            # A `parallel_config` has one backend for all its calls, and an earlier one has not ended: its results are
+            # still being taken, perhaps as the items of this one.
+            raise FallbackToBackend(self._another())
         n_jobs = self.effective_n_jobs(n_jobs)
         if n_jobs == 1:
             raise FallbackToBackend(SequentialBackend(nesting_level=self.nesting_level))
@@ -113,14 +132,30 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
         self._shared = _Shared(context)
         return n_jobs
 
+    def start_call(self) -> None:
+        """Begin a call of Parallel."""
+        self._batches = _Batches(self.parallel)
+
     def submit(self, func: Any, callback: Callable[[Any], object] | None = None) -> Future[Any]:
         """Start a batch."""
         assert self._executor is not None
         items, values = self._shared.split(func.items)
         future = self._executor.submit(_call_batch, items, func._backend, func._n_jobs, *values)
+        batches = self._batches
+        batches.begin()
         if callback is not None:
-            future.add_done_callback(callback)
+            future.add_done_callback(callback)  # it submits the next batch
+        future.add_done_callback(batches.end)
         return future
+
+    @contextmanager
+    def retrieval_context(self) -> Generator[None, None, None]:
+        """Surround the taking of results, for which joblib looks every 10 ms: where all are needed, wait for them."""
+        parallel = self.parallel
+        if not parallel.return_generator and parallel.timeout is None:
+            with self._context.engine.blocking():
+                self._batches.wait()
+        yield
 
     def retrieve_result_callback(self, out: Future[Any]) -> Any:
         """Return the results of a batch, or raise what it raised."""
@@ -154,12 +189,54 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
             return SequentialBackend(nesting_level=level), None
         return FrayBackend(None, self._options, level), 1
 
+    def _another(self) -> FrayBackend:
+        """Return a backend of the same settings, which no call uses."""
+        return FrayBackend(self._chosen, self._options, self.nesting_level, self.inner_max_num_threads)
+
     def _settled_options(self) -> TaskOptions:
+        options = self._options
+        if self._context is worker_context():
+            # An executor's calls in a task hold no CPU. But while joblib waits for them the task lends its own, and
+            # more tasks would run than there are CPUs.
+            options = replace(options, resources={"CPU": 1, **options.resources})
         if self.inner_max_num_threads is None:
-            return self._options
-        before = self._options.runtime_env or RuntimeEnv()
+            return options
+        before = options.runtime_env or RuntimeEnv()
         limits = dict.fromkeys(self.MAX_NUM_THREADS_VARS, str(self.inner_max_num_threads))
-        return replace(self._options, runtime_env=replace(before, env={**before.env, **limits}))
+        return replace(options, runtime_env=replace(before, env={**before.env, **limits}))
+
+
+class _Batches:
+    """Counts the batches of a call of Parallel that have not ended, so that a thread can wait for them.
+
+    Args:
+        parallel: of which it is a call.
+    """
+
+    def __init__(self, parallel: Any) -> None:
+        self._parallel = parallel
+        self._changed = Condition()
+        self._count = 0
+
+    def begin(self) -> None:
+        with self._changed:
+            self._count += 1
+
+    def end(self, future: Future[Any]) -> None:
+        """Count a batch that has ended and whose callback has run."""
+        del future
+        with self._changed:
+            self._count -= 1
+            if self._are_over():
+                self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Return when all batches have ended, or when one of them or the taking of its items has failed."""
+        with self._changed:
+            self._changed.wait_for(self._are_over)
+
+    def _are_over(self) -> bool:
+        return not self._count or self._parallel._aborting
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,25 +253,33 @@ class _Shared:
         self.context = context
         self._refs: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
-    def split(self, items: list[tuple[Any, Any, Any]]) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
-        """Return the calls with places in them, and the refs for the places."""
-        if all(_are_small(args) and _are_small(kwargs.values()) for _, args, kwargs in items):
+    def split(self, items: list[tuple[Any, Any, Any]]) -> tuple[list[tuple[Any, Any, Any]] | bytes, list[Any]]:
+        """Return the calls with places in them, pickled where arrays may be inside of arguments, and the refs."""
+        plain = set(map(type, map(_FUNCTION, items))) <= _PLAIN
+        if plain and _are_small(items):
             return items, []
         values: list[Any] = []
+        nested = not plain
 
-        def place(value: Any) -> Any:
-            if _size(value) < _LARGE_BYTES:
-                return value
+        def number_of(value: Any) -> int:
             ref = self._put(value)
             if ref not in values:
                 values.append(ref)
-            return _Place(values.index(ref))
+            return values.index(ref)
+
+        def place(value: Any) -> Any:
+            nonlocal nested
+            size = _size(value)
+            if size >= LARGE_BYTES:
+                return _Place(number_of(value))
+            nested = nested or (size == 0 and not _is_small(value))
+            return value
 
         calls = [
             (function, tuple(place(value) for value in args), {name: place(value) for name, value in kwargs.items()})
             for function, args, kwargs in items
         ]
-        return calls, values
+        return (pack(calls, number_of) if nested else None) or calls, values
 
     def _put(self, value: Any) -> Any:
         assert self.context is not None
@@ -202,13 +287,34 @@ class _Shared:
         if known is not None and known[0]() is value:
             return known[1]
         ref = self.context.put(value)
-        name, refs = id(value), self._refs
-        self._refs[name] = (weakref.ref(value, lambda gone: refs.pop(name, None)), ref)
+        self._refs[id(value)] = (weakref.ref(value, partial(_forget, weakref.ref(self), id(value))), ref)
         return ref
 
 
-def _are_small(values: Iterable[Any]) -> bool:
-    return _SMALL_KINDS.issuperset(map(type, values))
+def _forget(shared: Callable[[], _Shared | None], name: int, gone: object) -> None:
+    """Drop the ref of a value that is gone; without a circle, for the objects are to go with the call, not later."""
+    del gone
+    found = shared()
+    if found is not None:
+        found._refs.pop(name, None)
+
+
+def _are_small(items: list[tuple[Any, Any, Any]]) -> bool:
+    """Return whether all arguments of the calls travel in the call itself, with all that is in them."""
+    kinds = set(map(type, _arguments(items)))
+    return kinds <= _SMALL_KINDS and (kinds.isdisjoint(_CONTAINERS) or all(map(_is_small, _arguments(items))))
+
+
+def _arguments(items: list[tuple[Any, Any, Any]]) -> Iterator[Any]:
+    by_name = (kwargs.values() for kwargs in filter(None, map(_KWARGS, items)))
+    return chain(chain.from_iterable(map(_ARGS, items)), chain.from_iterable(by_name))
+
+
+def _is_small(value: Any) -> bool:
+    kind = type(value)
+    if kind not in _CONTAINERS:
+        return kind in _SCALARS
+    return set(map(type, islice(value.values() if kind is dict else value, _MOST_LOOKS))) <= _SCALARS
 
 
 def _size(value: Any) -> int:
@@ -226,10 +332,11 @@ def _size(value: Any) -> int:
         return 0
 
 
-def _call_batch(items: list[tuple[Any, Any, Any]], backend: Any, n_jobs: int | None, *values: Any) -> list[Any]:
+def _call_batch(items: list[tuple[Any, Any, Any]] | bytes, backend: Any, n_jobs: int | None, *values: Any) -> list[Any]:
+    calls = items if isinstance(items, list) else unpack(items, values)
     if not values:
         with parallel_config(backend=backend, n_jobs=n_jobs):
-            return [function(*args, **kwargs) for function, args, kwargs in items]
+            return [function(*args, **kwargs) for function, args, kwargs in calls]
 
     def find(value: Any) -> Any:
         return values[value.number] if type(value) is _Place else value
@@ -237,5 +344,5 @@ def _call_batch(items: list[tuple[Any, Any, Any]], backend: Any, n_jobs: int | N
     with parallel_config(backend=backend, n_jobs=n_jobs):
         return [
             function(*(find(value) for value in args), **{name: find(value) for name, value in kwargs.items()})
-            for function, args, kwargs in items
+            for function, args, kwargs in calls
         ]

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import itertools
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ import pytest
 from tests.conformance.gates import Gate, Journal
 from tests.waiting import eventually
 
-WITHIN = 20.0
+WITHIN = 60.0
 """Seconds after which something that must happen is taken not to happen."""
 
 
@@ -90,6 +91,13 @@ def test_map_is_lazy_in_its_results_and_ordered(ctx: fray.JobContext) -> None:
         assert list(executor.map(add, [])) == []
 
 
+def test_map_refuses_a_chunksize_before_it_starts_a_call(ctx: fray.JobContext) -> None:
+    started: list[int] = []
+    with fray.Executor(context=ctx) as executor, pytest.raises(TypeError, match="chunksize must be a whole number"):
+        executor.map(add, (started.append(number) or number for number in range(3)), range(3), chunksize=None)  # type: ignore[arg-type,func-returns-value]
+    assert started == []
+
+
 @pytest.mark.parametrize("chunksize", [1, 4])
 def test_map_gives_what_came_before_an_exception_and_ends_there(ctx: fray.JobContext, chunksize: int) -> None:
     with fray.Executor(context=ctx) as executor:
@@ -107,14 +115,15 @@ def test_map_takes_from_endless_iterables_with_a_buffer(ctx: fray.JobContext) ->
 
 
 def test_map_times_out_and_cancels_the_rest(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
-    closed, ran = gate(), []
+    closed, begun = gate(), gate()
     with fray.Executor(1, context=native) as executor:
-        results = executor.map(wait_at, [closed, closed, closed], timeout=0.05)
+        results = executor.map(Gate.announce_and_wait, [closed] * 3, [begun] * 3, timeout=0.05)
+        begun.wait()  # what has begun is not cancelled
         with pytest.raises(TimeoutError):
             next(results)
-        ran = list(executor._pool._waiting)
-        closed.open()
-    assert ran == []
+        left = list(executor._pool._waiting)
+        closed.open_if_waited_for()
+    assert left == []
 
 
 def test_futures_work_with_wait_and_as_completed(ctx: fray.JobContext) -> None:
@@ -471,7 +480,7 @@ def test_a_result_goes_when_its_receiver_lets_go_of_it(ctx: fray.JobContext, chu
             seen = weakref.ref(result)
             del result
             gc.collect()
-            assert seen() is None
+            eventually(lambda seen=seen: seen() is None)  # a thread that has made it is about to let go of it
 
 
 def test_a_call_that_nobody_waits_for_lets_go_of_its_object(ctx: fray.JobContext) -> None:
@@ -490,3 +499,102 @@ class _Thing:
 
     def twice(self) -> int:
         return 2 * self.number
+
+
+def test_a_large_function_is_warned_of_where_the_program_sends_it(native: fray.JobContext) -> None:
+    captured = bytes(2 << 20)
+    sends: list[Callable[[fray.Executor], object]] = [
+        lambda executor: executor.submit(lambda: len(captured)).result(),
+        lambda executor: list(executor.map(lambda number: len(captured), range(1))),
+        lambda executor: native.get(native.run(lambda: len(captured))),
+    ]
+    with fray.Executor(context=native) as executor:
+        for send in sends:
+            with pytest.warns(UserWarning, match="'captured'") as warned:
+                send(executor)
+            assert {warning.filename for warning in warned} == {__file__}
+
+
+# ---- interrupts
+
+
+def ends(executor: fray.Executor) -> bool:
+    """Return whether a `shutdown` that waits returns."""
+    thread = threading.Thread(target=executor.shutdown, daemon=True)
+    thread.start()
+    thread.join(WITHIN)
+    return not thread.is_alive()
+
+
+def test_nothing_waits_for_a_call_whose_submission_was_interrupted(
+    ctx: fray.JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = fray.Executor(context=ctx)
+
+    def interrupted(ref: Any, arrived: Callable[[], object]) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(executor._pool._watch, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            executor.submit(pow, 2, 3)
+    assert executor.submit(pow, 2, 4).result(WITHIN) == 16
+    assert ends(executor)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_one_thread_serves_though_its_start_was_interrupted(monkeypatch: pytest.MonkeyPatch, runs: bool) -> None:
+    start, threads = threading.Thread.start, []
+
+    def interrupted(thread: threading.Thread) -> None:
+        if thread.name != "fray-executor":
+            return start(thread)
+        if runs:
+            start(thread)
+            threads.append(thread)
+        raise KeyboardInterrupt
+
+    with fray.ThreadContext(max_workers=2) as context:
+        executor = fray.Executor(context=context)
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                executor.submit(pow, 2, 3)
+        assert [executor.submit(pow, 2, power).result(WITHIN) for power in (4, 5)] == [16, 32]
+        assert ends(executor)
+        for thread in threads:
+            thread.join(WITHIN)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def on_signal() -> Iterator[Callable[[Callable[..., Any]], object]]:
+    """Set what happens on SIGUSR1."""
+    before = signal.getsignal(signal.SIGUSR1)
+    yield lambda handler: signal.signal(signal.SIGUSR1, handler)
+    signal.signal(signal.SIGUSR1, before)
+
+
+def time_out(number: int, frame: object) -> None:
+    raise fray.TaskTimeoutError("as the handler of a worker does")
+
+
+def test_a_task_that_is_interrupted_while_it_submits_is_not_told_by_the_future(
+    monkeypatch: pytest.MonkeyPatch, on_signal: Callable[[Callable[..., Any]], object]
+) -> None:
+    on_signal(time_out)
+    with fray.LocalJobContext() as context, fray.Executor(context=context) as executor:
+        monkeypatch.setattr(context.engine, "submit", lambda *args: signal.raise_signal(signal.SIGUSR1))
+        with pytest.raises(fray.TaskTimeoutError):
+            executor.submit(pow, 2, 3)
+
+
+def test_an_initializer_that_was_interrupted_runs_again(on_signal: Callable[[Callable[..., Any]], object]) -> None:
+    from fray.executor.calls import initialize
+
+    payload = pickle.dumps((signal.raise_signal, (signal.SIGUSR1,)))
+    on_signal(time_out)
+    with pytest.raises(fray.TaskTimeoutError):
+        initialize("interrupted", payload)
+    on_signal(lambda number, frame: None)
+    initialize("interrupted", payload)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import fray
 import fray.joblib
@@ -16,6 +19,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from tests.conformance.gates import Gate, Journal
+from tests.waiting import eventually
 
 
 @pytest.fixture(autouse=True)
@@ -60,9 +64,9 @@ def test_exception_comes_as_itself_with_the_traceback_of_the_worker() -> None:
 def wait_or_fail(gate: Gate | None, journal: Journal) -> None:
     if gate is None:
         raise ValueError("no gate")
-    journal.add("began")
     try:
-        time.sleep(60)
+        journal.add("began")
+        time.sleep(100)
     finally:
         journal.add("ended")
 
@@ -74,9 +78,8 @@ def test_an_error_stops_what_runs(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="no gate"):
             parallel(delayed(wait_or_fail)(each, journal) for each in (gate, None, gate, gate))
         assert parallel([delayed(abs)(-1)]) == [1], "it can be used again"
-    while len(journal.lines()) % 2:
-        time.sleep(0.01)
-    assert time.monotonic() - started < 30
+    eventually(lambda: (lines := journal.lines()).count("ended") >= lines.count("began"))
+    assert time.monotonic() - started < 60, "what runs would have slept for longer"
 
 
 def test_timeout_ends_the_call() -> None:
@@ -85,12 +88,75 @@ def test_timeout_ends_the_call() -> None:
     assert Parallel()(delayed(abs)(number) for number in (-1, -2)) == [1, 2]
 
 
+def test_results_are_there_when_the_last_batch_ends_not_when_joblib_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_again(seconds: float) -> None:
+        raise AssertionError(f"joblib would look again in {seconds} s")
+
+    monkeypatch.setattr(joblib.parallel, "time", SimpleNamespace(time=time.time, sleep=look_again))
+    assert Parallel()(delayed(time.sleep)(0.02) for _ in range(6)) == [None] * 6
+    with Parallel() as parallel:
+        assert [parallel(delayed(abs)(-number) for number in range(n)) for n in (0, 1, 50)] == [
+            list(range(n)) for n in (0, 1, 50)
+        ]
+        with pytest.raises(ValueError, match="number 3"):
+            parallel(delayed(fail_at)(number, 3) for number in range(50))
+
+
+def test_items_that_cannot_be_taken_end_the_call_at_once(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    gate = Gate(str(tmp_path / "gate"))
+
+    def items() -> Iterator[tuple]:
+        yield delayed(wait_or_fail)(gate, journal)
+        yield delayed(journal.add)("began")
+        yield from (delayed(abs)(-number) for number in range(2))
+        raise ZeroDivisionError("no more")
+
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError, match="no more"):
+        Parallel(batch_size=1, pre_dispatch=2)(items())
+    assert time.monotonic() - started < 60, "the first call would have slept for longer"
+
+
+def interrupt(pid: int) -> None:
+    os.kill(pid, signal.SIGINT)
+
+
+def test_an_interrupt_ends_the_wait_for_the_results() -> None:
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        Parallel()([delayed(time.sleep)(60), delayed(interrupt)(os.getpid())])
+    assert time.monotonic() - started < 30
+    assert Parallel()(delayed(abs)(number) for number in (-1, -2)) == [1, 2]
+
+
+def test_calls_in_tasks_on_threads_lend_the_threads_that_wait() -> None:
+    def total(number: int) -> int:
+        with joblib.parallel_config("fray", n_jobs=2, context=context):
+            return sum(Parallel()(delayed(abs)(-each) for each in range(number)))
+
+    with fray.ThreadContext(max_workers=2) as context:
+        assert context.get([context.run(total, number) for number in range(6)], timeout=30) == [0, 0, 1, 3, 6, 10]
+
+
 def test_results_can_be_taken_while_others_run() -> None:
     results = Parallel(return_as="generator")(delayed(abs)(-number) for number in range(50))
     assert [next(results), next(results)] == [0, 1]
     assert list(results) == list(range(2, 50))
     unordered = Parallel(return_as="generator_unordered")(delayed(abs)(-number) for number in range(50))
     assert sorted(unordered) == list(range(50))
+
+
+def test_results_that_are_still_being_taken_can_be_the_items_of_the_next_call() -> None:
+    first = Parallel(return_as="generator")(delayed(abs)(-number) for number in range(200))
+    second = Parallel(return_as="generator_unordered")(delayed(pow)(number, 2) for number in first)
+    assert sorted(Parallel()(delayed(abs)(number) for number in second)) == [number**2 for number in range(200)]
+
+
+def test_a_call_between_two_calls_of_an_open_parallel_leaves_it_open() -> None:
+    with Parallel() as parallel:
+        found = [call(delayed(abs)(-number) for number in range(5)) for call in (parallel, Parallel(), parallel)]
+    assert found == [list(range(5))] * 3
 
 
 def address(array: np.ndarray, other: np.ndarray, *, factor: int) -> tuple[bool, bool, float]:
@@ -107,6 +173,74 @@ def test_large_arrays_are_put_once(native: fray.JobContext, monkeypatch: pytest.
     assert results == [(False, True, float(array[-1]) * number) for number in range(40)]
 
 
+class Model:
+    def __init__(self, weights: np.ndarray, small: np.ndarray) -> None:
+        self.weights = weights
+        self.small = small
+
+    def predict(self, factor: int) -> float:
+        return float(self.weights[-1] + self.small[-1]) * factor
+
+
+def in_others(model: Model, parts: dict[str, tuple[np.ndarray, int]]) -> tuple[bool, bool, float]:
+    weights, number = parts["weights"]
+    return weights.flags.writeable, weights is model.weights, model.predict(number)
+
+
+def test_large_arrays_inside_of_other_arguments_are_put_once(
+    native: fray.JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.arange(1 << 18, dtype=np.float64)
+    model = Model(array, np.ones(3))
+    puts = []
+    put = native.put
+    monkeypatch.setattr(native, "put", lambda value: puts.append(value) or put(value))
+    results = Parallel()(delayed(in_others)(model, {"weights": (array, number)}) for number in range(40))
+    assert len(puts) == 1
+    assert results == [(False, True, float(array[-1] + 1) * number) for number in range(40)]
+    expected = [float(array[-1] + 1) * number for number in range(8)]
+    assert Parallel()(delayed(model.predict)(number) for number in range(8)) == expected
+    assert Parallel()(delayed(lambda of, n: of.predict(n))(model, number) for number in range(8)) == expected
+    assert len(puts) == 3, "once for each call, also where what is called travels by value"
+
+
+class Counted:
+    """Counts how often it is pickled."""
+
+    times = 0
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        Counted.times += 1
+        return Counted, ()
+
+
+def test_batches_that_hold_the_name_of_the_main_module_are_pickled_once() -> None:
+    Counted.times = 0
+    assert Parallel(batch_size=1)(delayed(len)([Counted(), "__main__"]) for _ in range(4)) == [2] * 4
+    assert Counted.times == 4
+
+
+def test_refs_among_the_arguments_travel_with_arrays_beside_them(native: fray.JobContext) -> None:
+    array = np.arange(1 << 18, dtype=np.float64)
+
+    def last_and_value(pair: list) -> tuple[float, int]:
+        return float(pair[0][-1]), fray.get_job_context().get(pair[1])
+
+    ref = native.put(7)
+    assert Parallel()(delayed(last_and_value)([array, ref]) for _ in range(4)) == [(float(array[-1]), 7)] * 4
+
+
+def test_large_arrays_are_freed_with_the_call_that_they_were_put_for(native: fray.JobContext) -> None:
+    array = np.zeros(1 << 21)
+    gc.disable()  # nothing may be left to it
+    try:
+        for number in range(8):
+            assert Parallel()(delayed(address)(array, array, factor=number) for _ in range(4))[0][1]
+        eventually(lambda: native.engine.status()["store"]["used_bytes"] < 4 * array.nbytes, what="room for two calls")
+    finally:
+        gc.enable()
+
+
 def outer(number: int) -> list[int]:
     return Parallel(n_jobs=2)(delayed(abs)(-number - inner) for inner in range(4))
 
@@ -114,6 +248,28 @@ def outer(number: int) -> list[int]:
 def test_nested_calls_run_without_waiting_for_their_own_place() -> None:
     expected = [[number + inner for inner in range(4)] for number in range(6)]
     assert Parallel()(delayed(outer)(number) for number in range(6)) == expected
+
+
+def note_running(journal: Journal, number: int) -> int:
+    journal.add("began")
+    time.sleep(0.02)
+    journal.add("ended")
+    return number
+
+
+def note_all(journal: Journal, number: int) -> list[int]:
+    return Parallel(n_jobs=2, batch_size=1)(delayed(note_running)(journal, number + inner) for inner in range(4))
+
+
+def test_nested_calls_run_on_no_more_than_the_cpus_that_there_are(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    expected = [[number + inner for inner in range(4)] for number in range(6)]
+    assert Parallel(batch_size=1)(delayed(note_all)(journal, number) for number in range(6)) == expected
+    running = [0]
+    for line in journal.lines():
+        running.append(running[-1] + (1 if line == "began" else -1))
+    assert len(running) == 1 + 2 * 24
+    assert max(running) <= 2
 
 
 def threads() -> str | None:
