@@ -7,6 +7,8 @@
     ctx = fray.get_job_context()
     refs = [ctx.create_task(pow, (n, 2)) for n in range(10)]
     print(ctx.get(refs))
+
+Importing it takes a few milliseconds: what starts a node does so before it imports the rest, which starts meanwhile.
 """
 
 # ruff: noqa: F405  (the names of errors and of jobs are those of fray.errors and fray.cluster)
@@ -18,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from fray._lazy import lazy_attribute
 from fray._version import VERSION as __version__
 from fray.errors import *  # noqa: F403
-from fray.job.context import JobContext
 from fray.job.current import (
     fray_default_job_ctx,
     get_default_job_ctx,
@@ -28,8 +29,6 @@ from fray.job.current import (
     shutdown,
 )
 from fray.job.factory import create_job_ctx
-from fray.job.refs import ObjectRef
-from fray.types import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptions
 
 if TYPE_CHECKING:
     from fray._cpp_library import cpp
@@ -45,6 +44,9 @@ if TYPE_CHECKING:
     from fray.cluster import *  # noqa: F403
     from fray.executor import Executor
     from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
+    from fray.job.context import JobContext
+    from fray.job.refs import ObjectRef
+    from fray.types import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptions
 
 __all__ = [
     "ActorContext",
@@ -151,8 +153,10 @@ _LAZY = {
     "ActorPool": ("fray.actor_pool", "ActorPool"),
     "ActorQueue": ("fray.actor_queue", "ActorQueue"),
     "Executor": ("fray.executor", "Executor"),
+    "JobContext": ("fray.job.context", "JobContext"),
     "LocalClusterContext": ("fray.backend.in_memory", "LocalClusterContext"),
     "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),
+    "ObjectRef": ("fray.job.refs", "ObjectRef"),
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),
     "Client": ("fray.cluster.cluster", "Cluster"),
@@ -166,7 +170,11 @@ _LAZY = {
     "progress": ("fray._progress", "progress"),
     "report": ("fray._report", "report"),
     "timeline": ("fray._timeline", "timeline"),
+    "types": ("fray.types", ""),
 }
+_LAZY.update(
+    {name: ("fray.types", name) for name in ("ActorOptions", "EntryPoint", "Lifetime", "RuntimeEnv", "TaskOptions")}
+)
 _LAZY.update({name: ("fray.cluster", name) for name in __all__ if name not in _LAZY and name not in globals()})
 
 

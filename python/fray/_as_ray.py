@@ -30,7 +30,6 @@ class _Alias(Loader):
         self._spec: Any = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        del spec
         module = importlib.import_module(self._name)
         self._spec = module.__spec__
         return module
@@ -45,16 +44,14 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        del path, target
         if fullname == _TITLES and PathFinder.find_spec(fullname) is None:
             return ModuleSpec(fullname, _Alias(f"{_OURS}._title"))
         if fullname != "ray" and not fullname.startswith("ray."):
             return None
-        library = fullname.split(".")[1:2]
         from fray.ray._refused import LIBRARIES, refuse_library
 
-        if library and library[0] in LIBRARIES:
-            refuse_library(library[0])
+        if fullname.removeprefix("ray.") in LIBRARIES:
+            refuse_library(fullname.removeprefix("ray."))
         if fullname != "ray" and importlib.util.find_spec(_OURS + fullname.removeprefix("ray")) is None:
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: fray.ray, which stands for Ray here, does not have it", name=fullname

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from fray.job.interruption import is_interrupt
 from fray.types import TaskOptions
 
 __all__ = ["call_with_retries", "may_retry"]
@@ -27,6 +28,6 @@ def call_with_retries(call: Callable[[], T], options: TaskOptions, stop: Callabl
         try:
             return call()
         except Exception as exc:
-            if not may_retry(exc, attempt, options) or (stop is not None and stop()):
+            if not may_retry(exc, attempt, options) or (stop is not None and stop()) or is_interrupt(exc):
                 raise
         attempt += 1

@@ -44,7 +44,7 @@ def dumps(
     value: object,
     protocol: int = 5,
     buffer_callback: Callable[[Any], object] | None = None,
-    pickler: type[Pickler] = Pickler,
+    pickler: Callable[..., Pickler] = Pickler,
 ) -> bytes:
     """Return the pickle of `value`, which contains by value what other processes cannot import."""
     send_main_by_value(cloudpickle)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, cast
+from typing import cast
 
 __all__ = [
     "MOST_RETURNS",
-    "CheckedKeywords",
+    "check_actor_name",
     "check_amount",
     "check_count",
     "check_env",
@@ -23,27 +22,7 @@ __all__ = [
 MOST_RETURNS = 65_535
 """The most results that a task may have; the engine counts them in 16 bits."""
 _MOST_COUNT = 2**31 - 1
-
-
-class CheckedKeywords:
-    """Base of dataclasses that report an unknown keyword with the known ones and, where there is one, a hint."""
-
-    __slots__ = ()
-
-    KEYWORD_HINTS: ClassVar[Mapping[str, str]] = {}
-    """Keywords that users of other systems write, each with a hint that names Fray's keyword."""
-
-    def __new__(cls, *args: Any, **kwargs: Any):
-        del args
-        names = [item.name for item in fields(cast("Any", cls))] if kwargs else []
-        unknown = [key for key in kwargs if key not in names]
-        if unknown:
-            hints = "".join(
-                f"; write {cls.KEYWORD_HINTS[key]} for {key!r}" for key in unknown if key in cls.KEYWORD_HINTS
-            )
-            listed = ", ".join(repr(key) for key in unknown)
-            raise TypeError(f"{cls.__name__} does not know {listed}{hints}. It knows: {', '.join(names)}.")
-        return object.__new__(cls)
+_MAX_NAME_BYTES = 255
 
 
 def check_flag(value: object, what: str) -> None:
@@ -56,6 +35,26 @@ def check_name(name: object, owner: str) -> None:
     """Raise unless `name` is None or text that is not empty."""
     if name is not None and (not isinstance(name, str) or not name):
         raise TypeError(f"{owner}: name must be text that is not empty, or None, got {name!r}")
+
+
+def check_actor_name(name: object, what: str) -> str:
+    """Return `name` if an actor or a namespace can have it; `what` opens the messages.
+
+    Raises:
+        TypeError: `name` is not text.
+        ValueError: `name` is empty, too long or not printable.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"{what} must be text, got {name!r}")
+    if not name.strip():
+        raise ValueError(f"{what} is {'blank' if name else 'empty'}; give at least one visible character")
+    if not name.isprintable():
+        position = next(index for index, character in enumerate(name) if not character.isprintable())
+        raise ValueError(f"{what} has the unprintable character {name[position]!r} at position {position}: {name!r}")
+    size = len(name.encode())
+    if size > _MAX_NAME_BYTES:
+        raise ValueError(f"{what} has {size} bytes in UTF-8; at most {_MAX_NAME_BYTES} are allowed")
+    return name
 
 
 def check_text(value: object, what: str) -> None:

@@ -1,6 +1,7 @@
-"""``python -m fray._cpp_exporter PIPE SERVICE``: exports the spans of a C++ program, and of its workers, beside it.
+"""``python -m fray._cpp_exporter PIPE SERVICE``: exports the spans of a C++ program and its workers.
 
-It ends with the socket between the two, which is descriptor 3. src/capi/span_exporter.h starts it.
+src/capi/span_exporter.h starts this process beside the program. It ends when the program closes the socket between
+the two, which is descriptor 3 here.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ def _export(path: str, service: str) -> None:
     from fray._cpp_spans import CppSpans
 
     spans = CppSpans(path, recorder)
-    select.select([_PROGRAM], [], [])  # it says nothing, and ends
+    select.select([_PROGRAM], [], [])  # the program sends nothing, so the socket is readable when it is closed
     spans.close()
     recorder.settle()
 
 
-if __name__ == "__main__" and os.fork() == 0:  # a program that waits for its children has none of ours
+# The exporter is a grandchild of the program: a program that waits for all its children must not wait for it.
+if __name__ == "__main__" and os.fork() == 0:
     _export(*sys.argv[1:])

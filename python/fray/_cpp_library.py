@@ -17,19 +17,19 @@ class CppFunction:
 
     Args:
         library: path of the library.
-        name: what it is registered as.
+        name: the name under which the library registers the function.
     """
 
     library: str
     name: str
 
     def __call__(self, *args: Any) -> NoReturn:
-        """Raise: the function runs in workers of the native engine only."""
+        """Raise UnsupportedError: the function runs only in workers of the native engine."""
         raise UnsupportedError(_not_here(f"the C++ function {self.name!r}", "ctx.run(function, ...)"))
 
 
 class CppActor:
-    """Base of the classes that `CppLibrary.actor` returns."""
+    """Base of the classes that `CppLibrary.actor` returns, each of which stands for a C++ class."""
 
     cpp_library: ClassVar[str]
     cpp_name: ClassVar[str]
@@ -59,9 +59,9 @@ class CppLibrary:
 
 
 def cpp(path: str | os.PathLike[str]) -> CppLibrary:
-    """Return the C++ tasks and actors of a shared library, whose workers load it.
+    """Return the C++ tasks and actors of a shared library, which the workers that run them load.
 
-    The content of the library is part of the worker key: a library that was built anew gets new workers.
+    The content of the library is part of the worker key: after a new build, new workers load it.
 
     Raises:
         FileNotFoundError: there is no such file.

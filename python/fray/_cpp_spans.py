@@ -1,4 +1,4 @@
-"""Spans of C++ processes, which have no SDK of OpenTelemetry: recorded here as if this process had made them."""
+"""Records the spans of C++ processes, which have no SDK of OpenTelemetry, as if this process had made them."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class CppSpans:
-    """Records the spans that come through a pipe, until it is closed.
+    """Records the spans that arrive through a pipe, until this object is closed.
 
     Args:
-        path: of the pipe.
-        recorder: of this process.
+        path: path of the pipe.
+        recorder: the recorder of this process.
 
     Raises:
-        OSError: there is no such folder.
+        OSError: the pipe's folder does not exist.
     """
 
     def __init__(self, path: str, recorder: Recorder) -> None:
         self._recorder = recorder
-        # Their numbers are given, for calls have carried them along; all else is the provider's, samplers included.
+        # The ids of these spans are given, because calls have already passed them on as trace contexts. All else, such
+        # as the sampler, is that of the provider.
         self._tracer: Any = copy.copy(trace.get_tracer("fray", VERSION))
         self._ids = self._tracer.id_generator = _GivenIds()
         self._pipe = TracePipe(path, self._take)
 
     def drain(self) -> None:
-        """Record what has come."""
+        """Record the spans that have arrived."""
         self._pipe.drain()
 
     def close(self) -> None:
-        """Record what has come, and no more."""
+        """Record the spans that have arrived, and stop."""
         self._pipe.close()
 
     def _take(self, lines: list[bytes]) -> None:
@@ -52,7 +53,7 @@ class CppSpans:
             try:
                 self._record(json.loads(line))
             except (ValueError, KeyError, TypeError):
-                continue  # whoever may write there may write anything
+                continue  # any process of the user may write anything into the pipe
 
     def _record(self, told: dict[str, Any]) -> None:
         if told.get("lost"):
@@ -77,7 +78,7 @@ class CppSpans:
 
 
 class _GivenIds:
-    """In the place of the SDK's generator of ids."""
+    """Replaces the SDK's generator of ids: returns the ids that were set last."""
 
     trace_id = 0
     span_id = 0

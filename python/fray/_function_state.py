@@ -12,19 +12,20 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
     "MAIN_MODULES",
+    "FunctionState",
     "captured_values",
     "is_importable",
     "is_pickling_by_value",
-    "large_function_message",
+    "is_unchanged",
     "name_of",
     "pickling_by_value",
-    "same_state",
     "send_main_by_value",
     "state_of",
+    "warn_of_large_function",
 ]
 
 MAIN_MODULES = ("__main__", "__mp_main__")
@@ -80,30 +81,64 @@ def send_main_by_value(library: Any) -> None:
         library.register_pickle_by_value(main)
 
 
-def state_of(fn: FunctionType) -> tuple[Any, ...] | None:
+class FunctionState(NamedTuple):
+    """All that a function by value refers to; see `state_of`.
+
+    Attributes:
+        code: the function's code.
+        defaults: of its positional parameters.
+        cells: the contents of its cells.
+        names: of the globals that its code, and the code inside of it, may read.
+        found: what is under each of these names; a mark of its own where there is nothing.
+        by_name: those of all these values that are pickled by name, alone or in a tuple, so that it matters whether
+            they can still be imported.
+    """
+
+    code: CodeType
+    defaults: tuple[Any, ...] | None
+    cells: tuple[Any, ...]
+    names: tuple[str, ...]
+    found: tuple[Any, ...]
+    by_name: tuple[Any, ...]
+
+
+def state_of(fn: FunctionType) -> FunctionState | None:
     """Return all that `fn` refers to, or None where some of it could change unnoticed."""
-    values: list[Any] = [fn.__code__, fn.__defaults__, fn.__kwdefaults__]
-    if not all(_is_immutable(value) for value in fn.__defaults__ or ()) or fn.__kwdefaults__ or fn.__dict__:
+    if fn.__kwdefaults__ or fn.__dict__:
         return None
-    for cell in fn.__closure__ or ():
-        try:
-            values.append(cell.cell_contents)
-        except ValueError:
-            return None
-        if not _is_immutable(values[-1]):
-            return None
-    for name in _global_names(fn.__code__):
-        value = fn.__globals__.get(name, _MISSING)
-        if value is not _MISSING and not _is_immutable(value):  # a builtin or a missing name is the same both times
-            return None
-        values.append(value)
-    return tuple(values)
+    try:
+        cells = tuple(cell.cell_contents for cell in fn.__closure__ or ())
+    except ValueError:
+        return None
+    names = _global_names(fn.__code__)
+    found = tuple(fn.__globals__.get(name, _MISSING) for name in names)
+    # A builtin or a missing name is the same both times.
+    values = [value for value in (*(fn.__defaults__ or ()), *cells, *found) if value is not _MISSING]
+    if not all(_is_immutable(value) for value in values):
+        return None
+    by_name = tuple(value for value in values if type(value) not in _IMMUTABLE)
+    return FunctionState(fn.__code__, fn.__defaults__, cells, names, found, by_name)
 
 
-def same_state(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
-    """Return whether nothing has changed between two states of a function."""
+def is_unchanged(fn: FunctionType, state: FunctionState) -> bool:
+    """Return whether `fn` refers to what it referred to in `state`. This runs for each call of a function by value."""
+    code, defaults, cells, names, found, by_name = state
+    if fn.__code__ is not code or fn.__defaults__ is not defaults or fn.__kwdefaults__ or fn.__dict__:
+        return False
     # Identity, not equality: 1 == True, and a changed value of a cell is another object.
-    return len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
+    if cells:
+        try:
+            for cell, value in zip(fn.__closure__ or (), cells, strict=True):
+                if cell.cell_contents is not value:
+                    return False
+        except ValueError:  # a cell is empty now
+            return False
+    if names:
+        look_up = fn.__globals__.get
+        for name, value in zip(names, found, strict=True):
+            if look_up(name, _MISSING) is not value:
+                return False
+    return not by_name or all(_is_immutable(value) for value in by_name)
 
 
 def captured_values(fn: Any) -> list[tuple[str, Any]]:
@@ -116,8 +151,19 @@ def captured_values(fn: Any) -> list[tuple[str, Any]]:
     return found + [(name, fn.__globals__[name]) for name in fn.__code__.co_names if name in fn.__globals__]
 
 
-def large_function_message(fn: Any, size: int) -> str:
-    """Return the warning about a function that takes `size` bytes, with the value that makes it large."""
+def warn_of_large_function(fn: Any, size: int) -> None:
+    """Warn of a function that takes `size` bytes, at the line of the program that has sent it."""
+    import warnings
+
+    level = 2
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "fray":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(_large_function_message(fn, size), stacklevel=level)
+
+
+def _large_function_message(fn: Any, size: int) -> str:
+    """Return the text of the warning, with the value that makes the function large."""
     import pickle
 
     sizes: dict[str, int] = {}

@@ -11,7 +11,7 @@ __all__ = ["lazy_attribute"]
 
 
 def lazy_attribute(module: str, name: str, table: Mapping[str, tuple[str, str]]) -> Any:
-    """Return and keep the object that `table` lists for `name`: a (module, attribute) pair.
+    """Return and keep the object that `table` lists for `name`: a (module, attribute) pair; "" is the module itself.
 
     Raises:
         AttributeError: the table does not list it, or this build does not have its module.
@@ -20,7 +20,8 @@ def lazy_attribute(module: str, name: str, table: Mapping[str, tuple[str, str]])
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     source, attribute = table[name]
     try:
-        value = getattr(importlib.import_module(source), attribute)
+        found = importlib.import_module(source)
+        value = getattr(found, attribute) if attribute else found
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("fray."):
             raise

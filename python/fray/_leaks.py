@@ -106,13 +106,17 @@ def open_descriptors() -> dict[int, str]:
     return found
 
 
-def shared_memory_files() -> set[str]:
-    """Return the files of this user in /dev/shm; beside other test processes, only those that are surely Fray's."""
-    among_others = "PYTEST_XDIST_WORKER" in os.environ
+def is_xdist_worker() -> bool:
+    """Return whether pytest-xdist runs tests in other processes beside this one."""
+    return "PYTEST_XDIST_WORKER" in os.environ
+
+
+def shared_memory_files(only_of_fray: bool) -> set[str]:
+    """Return the files of this user in /dev/shm: all, or those that are surely Fray's."""
     found: set[str] = set()
     for path in Path("/dev/shm").iterdir():
         with suppress(OSError):
-            if path.stat().st_uid == os.getuid() and (not among_others or path.name.startswith("fray")):
+            if path.stat().st_uid == os.getuid() and (not only_of_fray or path.name.startswith("fray")):
                 found.add(path.name)
     return found
 
@@ -135,16 +139,21 @@ class LeakChecker:
         marker: value of the variable `MARKER` in the environment of what the test starts.
         within: seconds within which leftovers may still vanish.
         threads: look for threads too. Libraries start some when they are first used, so that is not the default.
+        among_others: other programs run meanwhile, so files in /dev/shm count only if their names begin with ``fray``.
     """
 
     marker: str
     within: float = 5.0
     threads: bool = False
+    among_others: bool = field(default_factory=is_xdist_worker)
     _descriptors: dict[int, str] = field(default_factory=open_descriptors)
-    _memory_files: set[str] = field(default_factory=shared_memory_files)
+    _memory_files: set[str] = field(init=False)
     _memory_maps: int = field(default_factory=shared_memory_maps)
     _threads: set[int] = field(default_factory=thread_numbers)
     _children: set[int] = field(default_factory=lambda: {process.pid for process in descendants()})
+
+    def __post_init__(self) -> None:
+        self._memory_files = shared_memory_files(self.among_others)
 
     def processes(self) -> list[Process]:
         """Return the processes that were not there before."""
@@ -163,7 +172,9 @@ class LeakChecker:
         found += [
             f"descriptor {number}: {what}" for number, what in now.items() if self._descriptors.get(number) != what
         ]
-        found += [f"shared memory: /dev/shm/{name}" for name in shared_memory_files() - self._memory_files]
+        found += [
+            f"shared memory: /dev/shm/{name}" for name in shared_memory_files(self.among_others) - self._memory_files
+        ]
         if self.threads:
             found += [f"thread {number}" for number in thread_numbers() - self._threads]
         more_maps = shared_memory_maps() - self._memory_maps

@@ -81,6 +81,12 @@ class ObjectRef:
     def __await__(self, /):
         """Return an iterator to be used in await expression."""
 
+    def __aiter__(self, /):
+        """Return an awaitable, that resolves in asynchronous iterator."""
+
+    def __anext__(self, /):
+        """Return a value or raise StopAsyncIteration."""
+
     def __reduce__(self) -> Any: ...
     def result(self, timeout: float | None = None) -> Any:
         """The value, waiting for it."""
@@ -364,6 +370,16 @@ def empty(client: Client, bytes: int) -> Any:
 def extend_refs(methods: type[Any]) -> Any:
     """The type of new refs, which has these methods too."""
 
+def share(ref: ObjectRef) -> None:
+    """
+    Other processes can find the object by its id, as long as this one holds it.
+    """
+
+def find_object(client: Client, epoch: int, owner: int, sequence: int) -> Any:
+    """
+    The ref to the object that has these numbers in its id and was shared; None: it is of another engine.
+    """
+
 def watch_pickles(watcher: Callable[[bytes], bool] | None) -> None:
     """
     Calls the watcher with each value that is pickled, until it returns false.
@@ -372,6 +388,9 @@ def watch_pickles(watcher: Callable[[bytes], bool] | None) -> None:
 def is_pickling() -> bool:
     """Whether this thread is pickling a value that goes to another process."""
 
+def refers_to_main(pickle: bytes) -> bool:
+    """Whether a pickle refers to a class or function of the main script."""
+
 def receiving_client() -> Client | None:
     """The client whose value this thread is unpickling."""
 
@@ -379,7 +398,13 @@ def make_function(kind: FunctionKind, payload: bytes, name: str, max_calls: int)
     """What tasks call."""
 
 def make_plan(
-    shape: dict[str, Any], max_retries: int, returns: int, generator: bool, timeout: float, item_budget: int
+    shape: dict[str, Any],
+    max_retries: int,
+    returns: int,
+    generator: bool,
+    timeout: float,
+    item_budget: int,
+    most_items: int,
 ) -> Plan:
     """How tasks of one TaskOptions are submitted."""
 
@@ -424,7 +449,11 @@ def hold_timeout(held: bool) -> None:
     """The running task's timeout stands still, or goes on."""
 
 def run_fork_server(
-    fd: int, load_loop: Callable[[], object], needs: Callable[[], int] | None, load: Callable[[], int] | None
+    fd: int,
+    load_rest: Callable[[], object],
+    load_loop: Callable[[], object],
+    needs: Callable[[], int] | None,
+    load: Callable[[], int] | None,
 ) -> tuple[int, int, int]:
     """(process, control_fd, page_fd), in each child."""
 
@@ -461,6 +490,11 @@ def create_actor(
 
 def find_actor(client: Client, namespace: str, name: str) -> tuple[Any, bytes] | None:
     """The ref to the actor of this name, and its description."""
+
+def find_actor_by_id(client: Client, epoch: int, owner: int, sequence: int) -> tuple[Any, bytes] | None:
+    """
+    The same for the actor whose ref has these numbers in its id, wherever its handle comes from.
+    """
 
 def list_actors(client: Client) -> list[tuple[str, str]]:
     """[(namespace, name)]"""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
 
-from fray._function_state import same_state, state_of
+from fray._function_state import FunctionState, is_unchanged
 from fray._recent import Recent
 
 __all__ = ["SentFunctions"]
@@ -14,7 +14,7 @@ __all__ = ["SentFunctions"]
 M = TypeVar("M")
 
 
-class SentFunctions(Recent[Any, "tuple[tuple[Any, ...] | None, M]"]):
+class SentFunctions(Recent[Any, "tuple[FunctionState | None, M]"]):
     """What was made of functions used lately, beside the state that each function had then.
 
     Guarded by the GIL: two threads may make the same entry at once, and the two entries are equal.
@@ -41,9 +41,8 @@ class SentFunctions(Recent[Any, "tuple[tuple[Any, ...] | None, M]"]):
         state, made = entry
         if state is None:
             return made
-        now = state_of(fn) if type(fn) is FunctionType else None
-        return made if now is not None and same_state(state, now) else None
+        return made if type(fn) is FunctionType and is_unchanged(fn, state) else None
 
-    def note(self, key: Any, state: tuple[Any, ...] | None, made: M) -> M:
+    def note(self, key: Any, state: FunctionState | None, made: M) -> M:
         """Keep and return what was made of a function in this state; None for one that is sent by name."""
         return self.keep(key, (state, made))[1]

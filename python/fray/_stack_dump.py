@@ -11,10 +11,14 @@ import fcntl
 import os
 import signal
 import threading
+from importlib import import_module
+from typing import Any
 
 __all__ = ["offer_stacks", "withdraw_stacks"]
 
 _SIGNAL = signal.SIGRTMIN + 11
+_signal: Any = import_module("_signal")
+"""What `signal` calls: that one looks each handler up among its enums, in memory that workers share."""
 _FILE_NAME = "fray-stacks"
 
 
@@ -34,7 +38,7 @@ def offer_stacks() -> None:
     """Have this process answer `fray stack`; no effect where the program uses the signal itself."""
     with _offer.lock:
         _offer.users += 1
-        if _offer.file >= 0 or signal.getsignal(_SIGNAL) is not signal.SIG_DFL:
+        if _offer.file >= 0 or _signal.getsignal(_SIGNAL) is not _signal.SIG_DFL:
             return
         try:
             _offer.file = os.memfd_create(_FILE_NAME, os.MFD_CLOEXEC)
@@ -54,6 +58,6 @@ def withdraw_stacks() -> None:
 
 
 def _close() -> None:
-    if _offer.file >= 0:
-        os.close(_offer.file)
-        _offer.file = -1
+    file, _offer.file = _offer.file, -1
+    if file >= 0:
+        os.close(file)

@@ -1,6 +1,7 @@
-"""Where spans go: the exporter that OpenTelemetry's variables name, such that a collector that is away harms nobody.
+"""Exports spans with the exporter that OpenTelemetry's environment variables name.
 
-The SDK's own logging of each failure is replaced by one sentence of the program; workers say nothing.
+A collector that cannot be reached harms no program. The SDK would log each failure; instead the program prints one
+sentence, and its workers print nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 __all__ = ["Exports", "make_provider"]
 
 _WORKER_DELAY_MS = 200
-"""From the end of a span in a worker to its export: a worker may be ended at any time."""
+"""Time from the end of a span in a worker to its export; short, because a worker may be ended at any time."""
 _GROUP = "opentelemetry_traces_exporter"
 _QUEUE_LOGGER = "opentelemetry.sdk._shared_internal"
 _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
@@ -27,7 +28,12 @@ _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 
 
 class Exports:
-    """What a process exports: its provider, and whether that works."""
+    """The exports of one process: its provider, and whether they succeed.
+
+    Args:
+        provider: the provider whose spans are exported.
+        is_worker: whether this process runs the tasks of a program.
+    """
 
     def __init__(self, provider: TracerProvider, is_worker: bool) -> None:
         self.provider = provider
@@ -37,17 +43,21 @@ class Exports:
         self._said = False
 
     def ended(self, problem: str) -> None:
-        """Note how an export ended; say the first problem."""
+        """Note the end of an export, and print the first problem.
+
+        Args:
+            problem: why the export failed; empty if it succeeded.
+        """
         self.failing = bool(problem)
         if problem and not self._said:
             self.say(f"spans cannot be exported{_to_where()}: {problem}; what the program does goes on without")
 
     def late(self, seconds: float) -> None:
-        """Note that the program does not wait for what is not exported."""
+        """Note that spans were not exported within so many seconds, and that the program does not wait any longer."""
         self.ended(self.log.last or f"no answer within {seconds:g} s")
 
     def say_lost(self) -> None:
-        """Say that spans were lost before they could be exported."""
+        """Print that spans were lost before they could be exported."""
         self.say(
             "spans end faster than they are exported, and some of them are lost; a larger OTEL_BSP_MAX_QUEUE_SIZE, "
             "or a sampler (OTEL_TRACES_SAMPLER), helps",
@@ -55,11 +65,11 @@ class Exports:
         )
 
     def say(self, text: str, by_workers: bool = False) -> None:
-        """Say a sentence, unless there was one before; workers leave most to the program, which has the same trouble.
+        """Print a sentence, unless this process has printed one before.
 
         Args:
             text: the sentence.
-            by_workers: whether a worker says it, too.
+            by_workers: whether workers print it, too. They are silent about a problem that the program has as well.
         """
         if not self._said and (by_workers or not self._is_worker):
             print(f"fray: {text}", file=sys.stderr, flush=True)
@@ -72,7 +82,14 @@ def make_provider(
     on_begin: Callable[[], None] | None = None,
     on_sent: Callable[[], None] | None = None,
 ) -> Exports:
-    """Return a provider whose spans go where OTEL_TRACES_EXPORTER and others say; the arguments are `Recorder`'s."""
+    """Return a provider that exports as OTEL_TRACES_EXPORTER and related variables say.
+
+    Args:
+        service: the name of the service.
+        is_worker: see `Recorder`.
+        on_begin: see `Recorder`.
+        on_sent: see `Recorder`.
+    """
     resource = Resource.create({"service.name": service, "process.pid": os.getpid()})
     exports = Exports(TracerProvider(resource=resource, shutdown_on_exit=False), is_worker)
     delay = None if "OTEL_BSP_SCHEDULE_DELAY" in os.environ or not is_worker else _WORKER_DELAY_MS
@@ -117,9 +134,14 @@ def _to_where() -> str:
 
 
 class _Unsent(SpanProcessor):
-    """Knows whether there are spans that have ended and are not exported.
+    """Reports when there begin to be spans that have ended and were not exported, and when there are none left.
 
-    All are when the one that ended last is: the queue before the exporter keeps their order, and loses the oldest.
+    It suffices to remember the span that ended last: the queue before the exporter keeps the order of spans and drops
+    the oldest when it is full, so once that span is exported no other is left.
+
+    Args:
+        on_begin: see `Recorder`.
+        on_sent: see `Recorder`.
     """
 
     def __init__(self, on_begin: Callable[[], None] | None, on_sent: Callable[[], None] | None) -> None:
@@ -137,7 +159,7 @@ class _Unsent(SpanProcessor):
             self._latest = span.context.span_id
 
     def sent(self, spans: Sequence[ReadableSpan]) -> None:
-        """Take note of an export."""
+        """Note that these spans were exported."""
         if self._on_sent is None:
             return
         with self._lock:
@@ -151,7 +173,7 @@ class _Unsent(SpanProcessor):
 
 
 class _QuietExporter(SpanExporter):
-    """Exports by another one; what goes wrong is noted rather than logged."""
+    """Exports through another exporter, and notes its errors instead of logging them."""
 
     def __init__(self, exporter: SpanExporter, exports: Exports, unsent: _Unsent) -> None:
         self._exporter = exporter
@@ -179,7 +201,7 @@ class _QuietExporter(SpanExporter):
 
 
 class _LastLine(logging.Handler):
-    """Keeps the last record of the exporters' loggers, which nobody else gets."""
+    """Keeps the last record of the exporters' loggers, which reach no other handler."""
 
     def __init__(self, exports: Exports) -> None:
         super().__init__()
@@ -187,7 +209,7 @@ class _LastLine(logging.Handler):
         self._exports = exports
 
     def replace_others(self, module: str) -> None:
-        """Take what the exporter in `module`, and what feeds it, have to say."""
+        """Take over the loggers of the exporter in `module` and of the queue before it."""
         for name in ("opentelemetry.exporter", _QUEUE_LOGGER, module):
             logger = logging.getLogger(name)
             if self not in logger.handlers:

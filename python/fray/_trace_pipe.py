@@ -1,6 +1,7 @@
-"""The pipe in a session's folder by which spans of C++ processes come: lines of JSON that src/capi/spans.h writes.
+"""Reads the pipe in a session's folder into which C++ processes write their spans (src/capi/spans.h): lines of JSON.
 
-Programs of one service that export to one place have one pipe on a node, for it matters not which of them exports.
+Programs of one node share a pipe if they have the same service name and the same settings of OpenTelemetry: then it
+makes no difference which of them exports a span.
 """
 
 from __future__ import annotations
@@ -17,35 +18,35 @@ __all__ = ["PIPE_VARIABLE", "TracePipe", "pipe_name", "pipe_path"]
 
 PIPE_VARIABLE = "FRAY_SPANS"
 _BYTES = 1 << 20
-"""Of the pipe, as far as the kernel gives them; what one read takes is whole lines, therefore."""
+"""Size of the pipe, if the kernel allows it, and of a read. So a read takes all that is there, which is whole lines."""
 
 
 def pipe_name(service: str) -> str:
-    """Return the name of the pipe of a program that exports as this process does."""
+    """Return the name of the pipe of all programs of this service that export as this process does."""
     told = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("OTEL_"))
     return hashlib.sha256("\n".join([service, *told]).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def pipe_path(folder: str, name: str) -> str:
-    """Return where the pipe of that name is."""
+    """Return the path of the pipe of that name in a session's folder."""
     return os.path.join(folder, f"spans-{name}")
 
 
 class TracePipe:
-    """Takes the lines of a pipe, in a thread, until it is closed.
+    """Reads the lines of a pipe in a thread, until this object is closed.
 
     Args:
-        path: of the pipe, which is made where there is none.
-        take: called with the lines that have come.
+        path: path of the pipe, which is created if it does not exist.
+        take: called with the lines of each read.
 
     Raises:
-        OSError: there is no such folder.
+        OSError: the folder does not exist.
     """
 
     def __init__(self, path: str, take: Callable[[list[bytes]], None]) -> None:
         with suppress(FileExistsError):
             os.mkfifo(path, 0o600)
-        # For writing as well: the pipe has no end while nobody writes.
+        # Opened for writing as well: otherwise each time the last writer closes the pipe, reads would return its end.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         with suppress(OSError):
             fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, _BYTES)
@@ -56,7 +57,7 @@ class TracePipe:
         self._thread.start()
 
     def drain(self) -> None:
-        """Take what is there."""
+        """Read all lines that are in the pipe."""
         with self._reading:
             while True:
                 try:
@@ -66,7 +67,7 @@ class TracePipe:
                 self._take(text.splitlines())
 
     def close(self) -> None:
-        """Take what is there, and no more."""
+        """Read all lines that are in the pipe, and stop."""
         os.close(self._end)
         self._thread.join()
         self.drain()
@@ -74,7 +75,7 @@ class TracePipe:
         os.close(self._ended)
 
     def _run(self) -> None:
-        events = select.poll()  # select() refuses descriptors from 1024 on
+        events = select.poll()  # not select(), which refuses descriptors of 1024 and above
         for file in (self._pipe, self._ended):
             events.register(file, select.POLLIN)
         while True:

@@ -1,8 +1,9 @@
 """`Recorder`: makes the spans of one process, with the names and attributes of OpenTelemetry's conventions.
 
-A call is a message: who sends it has a span of kind PRODUCER ("submit train", "call Counter.add", "create Counter",
-"launch nightly"), which ends when it is sent; who runs it has one of kind CONSUMER ("run train"), whose parent is the
-sender's. Between the two it waited. A wait is a span of kind INTERNAL ("get train"), with links to what it waits for.
+A call is a message. Its sender makes a span of kind PRODUCER ("submit train", "call Counter.add", "create Counter",
+"launch nightly"), which ends when the call is sent. The process that runs the call makes a span of kind CONSUMER ("run
+train"), whose parent is that of the sender; between the two the call was queued. A wait is a span of kind INTERNAL
+("get train"), with links to the calls whose results it waits for.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from fray._version import VERSION
 __all__ = ["Recorder"]
 
 End = Callable[[BaseException | None, bytes | None], None]
-"""Ends a span: with what was raised, and the id of the first result of the task that was sent."""
+"""Ends a span. The arguments are the exception that was raised, and the id of the first result of the sent task."""
 
 _EXIT_SECONDS = 3.0
 _MOST_SENT = 10_000
-"""Tasks whose spans waits can name."""
+"""Sent tasks whose names and spans are remembered for later waits."""
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
@@ -43,9 +44,9 @@ class Recorder:
     """Makes the spans of this process and has them exported.
 
     Args:
-        is_worker: it runs the tasks of programs: spans have a parent, or are not made.
-        on_begin: called in a worker when there is a span to be exported, and there was none.
-        on_sent: called in a worker when all have been.
+        is_worker: whether this process runs the tasks of programs. Then it makes no span without a parent.
+        on_begin: called in a worker when a span has ended and all earlier ones are exported.
+        on_sent: called in a worker when all spans that have ended are exported.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Recorder:
     ) -> None:
         self._is_worker = is_worker
         self._root = None if is_worker else _PROPAGATOR.extract(_surroundings(), Context())
-        """What spans without a parent are children of; None: there are no such spans."""
+        """The parent of spans that begin outside of any other; None in a worker, which makes no such spans."""
         self._service = os.environ.get("OTEL_SERVICE_NAME") or _program_name()
         self._exports: Exports | None = None
         self._sent: OrderedDict[bytes, tuple[str, SpanContext]] = OrderedDict()
@@ -67,25 +68,25 @@ class Recorder:
         self._tracer = trace.get_tracer("fray", VERSION)
 
     def worker_variables(self) -> dict[str, str]:
-        """Return what workers call their service, and the pipe that takes the spans of those in C++."""
+        """Return the variables that tell workers the name of their service, and C++ workers the name of the pipe."""
         return {"OTEL_SERVICE_NAME": self._service, PIPE_VARIABLE: pipe_name(self._service)}
 
     def say_lost(self) -> None:
-        """Say that spans were lost on the way here."""
+        """Print that spans of C++ processes were lost before they reached this process."""
         if self._exports is not None:
             self._exports.say_lost()
 
     # ---- the sender's side
 
     def sending(self, name: str, operation: str) -> tuple[bytes, End] | None:
-        """Begin the span of a call that is sent; return the trace context that goes along, and what ends it."""
+        """Begin the span of a call that is sent; return the trace context to send with it, and the end of the span."""
         parent = self._parent()
         if parent is None:
             return None
         attributes = _message(name, operation, "send")
         span = self._tracer.start_span(f"{operation} {name}", parent, SpanKind.PRODUCER, attributes)
         context = span.get_span_context()
-        if not context.is_valid:  # the SDK is disabled
+        if not context.is_valid:  # OTEL_SDK_DISABLED is set
             return None
 
         def end(error: BaseException | None, task: bytes | None) -> None:
@@ -97,7 +98,7 @@ class Recorder:
         return _traceparent(context).encode(), end
 
     def waiting(self, verb: str, tasks: list[bytes], count: int, timeout: float | None) -> End | None:
-        """Begin the span of a wait for results; None where it is none."""
+        """Begin the span of a wait for results of tasks; return its end, or None if the wait has no span."""
         if timeout == 0:
             return None
         known = [found for found in (self._sent.get(task) for task in tasks) if found is not None]
@@ -106,11 +107,11 @@ class Recorder:
         return self._begin_wait(verb, what, count, [Link(context) for _, context in known])
 
     def waiting_for(self, verb: str, what: str) -> AbstractContextManager[None]:
-        """Surround a wait for something with a name."""
+        """Return a context manager that makes a span of a wait for one named thing."""
         return _until_end(self._begin_wait(verb, what, 1, []))
 
     def awaiting(self, task: bytes) -> AbstractContextManager[None]:
-        """Surround the wait of a coroutine for the result of a task."""
+        """Return a context manager that makes a span of a coroutine's wait for the result of a task."""
         return _until_end(self.waiting("get", [task], 1, None))
 
     def _begin_wait(self, verb: str, what: str, count: int, links: list[Link]) -> End | None:
@@ -127,20 +128,20 @@ class Recorder:
             self._sent.popitem(last=False)
 
     def _parent(self) -> Context | None:
-        """Return what a span that begins here is a child of; None where none is to be made."""
+        """Return the parent of a span that begins here; None if no span may begin here."""
         here = contexts.get_current()
         if trace.get_current_span(here).get_span_context().is_valid:
             return here
         return self._root
 
-    # ---- the side that runs it
+    # ---- the side that runs the call
 
     def around(
         self, fn: Callable[..., Any], context: str, name: str, attributes: Mapping[str, Any]
     ) -> Callable[..., Any]:
-        """Return `fn` such that a call of it is a span, whose parent is that of `context`.
+        """Return a function that makes a span of each call of `fn`, with the trace context `context` as its parent.
 
-        The span is the current one where the function, coroutine or generator runs.
+        The span is the current span while the function, its coroutine or its generator runs.
         """
         parent = _PROPAGATOR.extract({"traceparent": context}, Context())
         about = {**_message(name, "run", "process"), **_code(fn), **attributes}
@@ -168,7 +169,7 @@ class Recorder:
 
     @contextmanager
     def launching(self, name: str) -> Generator[str | None]:
-        """Surround the launch of a job; the value is the trace context for its TRACEPARENT."""
+        """Make a span of the launch of a job; the value is the trace context that the job finds in TRACEPARENT."""
         made = self.sending(name, "launch")
         if made is None:
             yield None
@@ -183,7 +184,7 @@ class Recorder:
 
     @contextmanager
     def running_job(self, name: str, attributes: Mapping[str, Any]) -> Generator[None]:
-        """Surround all that a job does: the span is the parent of whatever has none."""
+        """Make a span of everything that a job does; it is the parent of all spans without another one."""
         about = {**_message(name, "run", "process"), **attributes}
         span = self._tracer.start_span(f"run {name}", self._root, SpanKind.CONSUMER, about)
         before, self._root = self._root, trace.set_span_in_context(span, Context())
@@ -202,10 +203,10 @@ class Recorder:
     # ---- the end
 
     def settle(self, wait_for_others: Callable[[float], None] | None = None) -> None:
-        """Export what this process has recorded, and let its workers do the same; at most a few seconds.
+        """Export what this process has recorded, and wait until its workers have done the same; a few seconds at most.
 
         Args:
-            wait_for_others: waits for the workers, at most the seconds that it is given.
+            wait_for_others: waits for the workers; its argument is the most seconds that it may take.
         """
         if self._exports is None:
             return
@@ -246,12 +247,16 @@ def _end(span: Span, error: BaseException | None) -> None:
 
 @contextmanager
 def _current(span: Span) -> Generator[None]:
-    """Surround code that runs inside the span; a block may only end in the flow of control in which it began."""
-    token = contexts.attach(trace.set_span_in_context(span))
+    """Make `span` the current span of a block of code.
+
+    A block must end in the thread and context in which it began, so a generator may not yield inside of one.
+    """
+    before = contexts.get_current()
     try:
+        contexts.attach(trace.set_span_in_context(span))
         yield
     finally:
-        contexts.detach(token)
+        contexts.attach(before)
 
 
 async def _awaited(span: Span, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -275,7 +280,7 @@ def _items(span: Span, items: Generator[Any, Any, Any]) -> Generator[Any, Any, A
                     _end(span, None)
                     return end.value
             yield item
-    except GeneratorExit:  # nobody wants more of them
+    except GeneratorExit:  # the caller wants no further items
         items.close()
         _end(span, None)
         raise
@@ -318,7 +323,7 @@ def _code(fn: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _number(task: bytes) -> str:
-    """Return the number by which the timeline and the dashboard know a task."""
+    """Return the number of a task in the timeline and on the dashboard."""
     return str(int.from_bytes(task[8:], sys.byteorder))
 
 
@@ -334,7 +339,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def _surroundings() -> dict[str, str]:
-    """Return what the environment says of the trace that this program is a part of."""
+    """Return the trace context in the environment: that of the trace that this program is a part of."""
     found = {name.lower(): os.environ.get(name, "") for name in ("TRACEPARENT", "TRACESTATE")}
     return {name: value for name, value in found.items() if value}
 

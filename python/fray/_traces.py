@@ -1,8 +1,8 @@
-"""Traces: tasks, calls of actors, jobs and waits as spans of OpenTelemetry. This is the switch, and what engines ask.
+"""Traces tasks, actor calls, jobs and waits as spans of OpenTelemetry: the switch, and the functions for engines.
 
-While it is off, as it is by default, nothing of OpenTelemetry is imported and no message grows. `switch_on` is for
-programs, `switch_on_in_worker` for processes that run the tasks of one: these make spans for what came with a trace
-context, and none of their own accord.
+Traces are off by default; then nothing of OpenTelemetry is imported and no message carries a trace context. Programs
+switch them on with `switch_on`. Processes that run the tasks of a program use `switch_on_in_worker`: they make spans
+only for calls that arrive with a trace context.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ __all__ = [
 
 
 class _State:
-    """Of this process. Guarded by the GIL."""
+    """The state of this process. Guarded by the GIL."""
 
     made: Recorder | None = None
     recorder: Recorder | None = None
-    """The same, while it is switched on."""
+    """Equal to `made` while traces are on, else None."""
     failed = False
-    """What is needed is not installed, which was said."""
+    """Whether OpenTelemetry cannot be imported, of which the user was told."""
     is_worker = False
 
 
 def recorder() -> Recorder | None:
-    """Return what makes the spans of this process; None while nobody traces."""
+    """Return the recorder of this process; None while traces are off."""
     return _State.recorder
 
 
 def switch_on(asked: bool | None = None) -> Recorder | None:
-    """Trace from here on, for the whole process, where it is asked for; return what makes the spans, None if nothing.
+    """Switch traces on or off for the whole process; return the recorder, None if they are off.
 
     Args:
-        asked: by the program; None to go on as before, and at first to heed FRAY_OTEL.
+        asked: what the program asks for; None leaves the switch as it is, which FRAY_OTEL sets at first.
     """
     if asked is False:
         _State.recorder = None
@@ -70,11 +70,11 @@ def switch_on(asked: bool | None = None) -> Recorder | None:
 def switch_on_in_worker(
     on_begin: Callable[[], None] | None = None, on_sent: Callable[[], None] | None = None
 ) -> Recorder | None:
-    """Record, in a process that runs tasks, what comes with a trace context; return what makes the spans.
+    """Trace calls that arrive with a trace context, in a process that runs tasks; return the recorder.
 
     Args:
-        on_begin: called when there is a span to be exported, and there was none.
-        on_sent: called when all have been.
+        on_begin: see `Recorder`.
+        on_sent: see `Recorder`.
     """
     only_children()
     if _State.made is None and not _State.failed:
@@ -84,7 +84,7 @@ def switch_on_in_worker(
 
 
 def only_children() -> None:
-    """Make no spans in this process but for what comes with a trace context."""
+    """Make spans in this process only for calls that arrive with a trace context."""
     _State.is_worker = True
 
 
@@ -103,21 +103,21 @@ def _made(is_worker: bool, on_begin: Any = None, on_sent: Any = None) -> Recorde
 
 
 def worker_variables() -> dict[str, str]:
-    """Return the variables that tell workers of this process what they need to record; none while nobody traces."""
+    """Return the variables with which workers of this process record spans; none while traces are off."""
     return {} if _State.recorder is None else {TRACE_VARIABLE: "1", **_State.recorder.worker_variables()}
 
 
 def settle(wait_for_others: Callable[[float], None] | None = None) -> None:
-    """Export what has not been; see `Recorder.settle`."""
+    """Export all spans that have ended; see `Recorder.settle`."""
     if _State.recorder is not None:
         _State.recorder.settle(wait_for_others)
 
 
-# ---- what engines in Python ask; native code asks the recorder itself
+# ---- for engines in Python; native code uses the recorder itself
 
 
 def sent(name: str, operation: str) -> str | None:
-    """Note that a call is sent; return the trace context that goes along with it, None for none."""
+    """Make the span of a call that is sent; return the trace context to send with it, or None."""
     made = None if _State.recorder is None else _State.recorder.sending(name, operation)
     if made is None:
         return None
@@ -126,14 +126,14 @@ def sent(name: str, operation: str) -> str | None:
 
 
 def around(fn: Callable[..., Any], trace: str | None, name: str, **attributes: Any) -> Callable[..., Any]:
-    """Return `fn` such that a call of it is a span of the trace that it came with; `fn` itself where there is none."""
+    """Return a function that makes a span of each call of `fn`; `fn` itself if the call has no trace context."""
     if trace is None or _State.recorder is None:
         return fn
     return _State.recorder.around(fn, trace, name, attributes)
 
 
 def waiting(verb: str, what: str) -> AbstractContextManager[None]:
-    """Surround a wait of this thread."""
+    """Return a context manager that makes a span of a wait of this thread."""
     return nullcontext() if _State.recorder is None else _State.recorder.waiting_for(verb, what)
 
 
@@ -142,7 +142,7 @@ def waiting(verb: str, what: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def launching(name: str, environment: Mapping[str, str]) -> Generator[dict[str, str]]:
-    """Surround the launch of a job; its value is the variables that the job gets in addition to `environment`."""
+    """Make a span of the launch of a job; the value is the variables that the job needs beside `environment`."""
     switch_on()
     if _State.recorder is None:
         yield {}
@@ -153,13 +153,13 @@ def launching(name: str, environment: Mapping[str, str]) -> Generator[dict[str, 
 
 
 def job_attributes() -> dict[str, str]:
-    """Return what the span of the job that this process is says of it, beside its name."""
+    """Return the attributes of the span of this process, which is a job."""
     names = {"id": "FRAY_JOB_ID", "attempt": "FRAY_JOB_ATTEMPT", "replica": "FRAY_REPLICA_ID"}
     found = {f"fray.job.{part}": os.environ.get(name) for part, name in names.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def running_job(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Surround all that the program of a job does, where traces are asked for."""
+    """Return a context manager that makes a span of everything that the program of a job does, if traces are on."""
     found = switch_on()
     return nullcontext() if found is None else found.running_job(name, attributes)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, cast
 
 from fray.errors import ActorDiedError
 from fray.job.current import get_job_context
+from fray.job.refs import ObjectRef
 
 __all__ = ["ActorPool"]
 
@@ -23,9 +25,8 @@ class ActorPool:
 
     def __init__(self, actors: Iterable[Any]) -> None:
         self._idle = list(actors)
-        self._running: dict[Any, tuple[int, Any]] = {}
-        """What each ref belongs to: the number of its piece, and the actor."""
-        self._refs: dict[int, Any] = {}
+        self._running: dict[int, tuple[Any, Any]] = {}
+        """The ref and the actor of each piece, by its number."""
         self._queued: deque[tuple[Callable[[Any, Any], Any], Any]] = deque()
         self._submitted = 0
         self._next = 0
@@ -49,8 +50,10 @@ class ActorPool:
         return self._results(self.get_next_unordered)
 
     def _submit_all(self, fn: Callable[[Any, Any], Any], values: Iterable[Any]) -> None:
-        while self.has_next():  # of earlier work, which nobody has taken
-            self.get_next_unordered(timeout=0, ignore_if_timedout=True)
+        while self.has_next():
+            number, ready = self._ready_number(0)
+            with suppress(Exception):  # of earlier work, whose results nobody has taken
+                self._take(number, ready)
         for value in values:
             self.submit(fn, value)
 
@@ -63,13 +66,27 @@ class ActorPool:
         if not self._idle:
             self._queued.append((fn, value))
             return
-        actor = self._idle.pop()
-        ref = fn(actor, value)
-        if type(ref) is list:
-            ref = tuple(cast("list[Any]", ref))  # of a method with several results
-        self._running[ref] = (self._submitted, actor)
-        self._refs[self._submitted] = ref
+        actor = self._idle[-1]
+        try:
+            self._idle.pop()
+            ref = self._checked(fn(actor, value))
+        except BaseException:
+            if actor not in self._idle:
+                self._idle.append(actor)
+            raise
+        self._running[self._submitted] = (ref, actor)
         self._submitted += 1
+
+    def _checked(self, ref: Any) -> Any:
+        """Return what `fn` has returned, the refs of a method with several results as a tuple."""
+        several = type(ref) is list
+        refs: tuple[Any, ...] = tuple(cast("list[Any]", ref)) if several else (ref,)
+        if not refs or not all(map(self._is_ref, refs)):
+            raise TypeError(f"ActorPool: fn(actor, value) must return the ref of a call of the actor, got {ref!r}")
+        return refs if several else ref
+
+    def _is_ref(self, value: Any) -> bool:
+        return isinstance(value, ObjectRef)
 
     def has_next(self) -> bool:
         """Return whether there are results that were not taken."""
@@ -89,31 +106,32 @@ class ActorPool:
         """
         if not self.has_next():
             raise StopIteration("No more results to get")
-        if self._next not in self._refs:
+        number = self._next
+        if number not in self._running:
             raise ValueError("It is not allowed to call get_next() after get_next_unordered().")
-        ref = self._refs[self._next]
-        ready = self._first_ready([_last(ref)], timeout)
+        ready = bool(self._first_ready([_last(self._running[number][0])], timeout))
         if not ready and not ignore_if_timedout:
             raise TimeoutError("Timed out waiting for result")
-        self._next += 1
-        return self._take(ref, bool(ready))
+        return self._take(number, ready)
 
     def get_next_unordered(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
         """Return the next result that is ready, whatever its place; as `get_next` otherwise."""
         if not self.has_next():
             raise StopIteration("No more results to get")
-        waits = {_last(ref): ref for ref in self._running}
-        ready = self._first_ready(list(waits), timeout)
+        number, ready = self._ready_number(timeout)
         if not ready and not ignore_if_timedout:
             raise TimeoutError("Timed out waiting for result")
-        ref = waits[ready[0]] if ready else next(iter(self._running))
-        number = self._running[ref][0]
-        self._next = max(self._next, number + 1)
-        return self._take(ref, bool(ready))
+        return self._take(number, ready)
 
-    def _take(self, ref: Any, ready: bool) -> Any:
-        number, actor = self._running.pop(ref)
-        del self._refs[number]
+    def _ready_number(self, timeout: float | None) -> tuple[int, bool]:
+        """Return the number of a piece, and whether its result is there within `timeout` seconds."""
+        numbers = {_last(ref): number for number, (ref, _) in self._running.items()}
+        ready = self._first_ready(list(numbers), timeout)
+        return (numbers[ready[0]], True) if ready else (next(iter(self._running)), False)
+
+    def _take(self, number: int, ready: bool) -> Any:
+        ref, actor = self._running.pop(number)
+        self._next = max(self._next, number + 1)
         try:
             return self._values_of(ref) if ready else None
         except ActorDiedError:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from fray.errors import ActorDiedError
+from fray.job.checks import check_timeout
 from fray.job.current import get_job_context
 from fray.types import ActorOptions
 
@@ -24,37 +25,37 @@ class QueueActor:
     """
 
     def __init__(self, maxsize: int, empty: type[Exception], full: type[Exception]) -> None:
-        self._queue: asyncio.Queue[Any] = asyncio.Queue(maxsize)
+        self.queue: asyncio.Queue[Any] = asyncio.Queue(maxsize)
         self._empty = empty
         self._full = full
 
     def qsize(self) -> int:
-        return self._queue.qsize()
+        return self.queue.qsize()
 
-    async def put(self, item: Any, timeout: float | None) -> None:
+    async def put(self, item: Any, timeout: float | None = None) -> None:
         try:
-            await asyncio.wait_for(self._queue.put(item), timeout)
+            await asyncio.wait_for(self.queue.put(item), timeout)
         except TimeoutError:
             raise self._full from None
 
-    async def get(self, timeout: float | None) -> Any:
+    async def get(self, timeout: float | None = None) -> Any:
         try:
-            return await asyncio.wait_for(self._queue.get(), timeout)
+            return await asyncio.wait_for(self.queue.get(), timeout)
         except TimeoutError:
             raise self._empty from None
 
-    def put_nowait(self, items: list[Any]) -> bool:
-        room = self._queue.maxsize - self._queue.qsize()
-        if self._queue.maxsize > 0 and len(items) > room:
+    def put_nowait_batch(self, items: list[Any]) -> bool:
+        room = self.queue.maxsize - self.queue.qsize()
+        if self.queue.maxsize > 0 and len(items) > room:
             return False
         for item in items:
-            self._queue.put_nowait(item)
+            self.queue.put_nowait(item)
         return True
 
-    def get_nowait(self, count: int) -> list[Any] | None:
-        if count > self._queue.qsize():
+    def get_nowait_batch(self, count: int) -> list[Any] | None:
+        if count > self.queue.qsize():
             return None
-        return [self._queue.get_nowait() for _ in range(count)]
+        return [self.queue.get_nowait() for _ in range(count)]
 
 
 class ActorQueue:
@@ -71,6 +72,8 @@ class ActorQueue:
     Full: type[Exception] = queue.Full
 
     def __init__(self, maxsize: int = 0, actor_options: ActorOptions | None = None) -> None:
+        if not isinstance(maxsize, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]  # infinity is a float
+            raise TypeError(f"ActorQueue: maxsize must be a number of items, or 0 for no limit, got {maxsize!r}")
         self.maxsize = maxsize
         self.actor: Any = self._make(maxsize, actor_options)
 
@@ -83,10 +86,23 @@ class ActorQueue:
 
     def _call(self, method: str, *args: Any) -> Any:
         """Call a method of the actor; return its ref."""
+        if self.actor is None:
+            raise ActorDiedError("the queue was shut down; make a new one")
         return getattr(self.actor, method)(*args)
 
     def _value(self, ref: Any) -> Any:
         return get_job_context().get(ref)
+
+    def _cancel(self, ref: Any) -> None:
+        get_job_context().cancel(ref)
+
+    async def _unless_cancelled(self, ref: Any) -> Any:
+        """Await a call; where nobody waits for it any more, it neither takes nor adds an item later."""
+        try:
+            return await ref
+        except asyncio.CancelledError:
+            self._cancel(ref)
+            raise
 
     def _end(self, actor: Any, force: bool, grace_period_s: float) -> None:
         """End the actor, once it has done what it was asked where `force` is not set."""
@@ -120,39 +136,39 @@ class ActorQueue:
         if not block:
             self.put_nowait(item)
         else:
-            self._value(self._call("put", item, _checked(timeout)))
+            self._value(self._call("put", item, check_timeout(timeout)))
 
     async def put_async(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """Add an item without stopping the event loop."""
         if not block:
-            self._accepted(await self._call("put_nowait", [item]), 1)
+            self._accepted(await self._call("put_nowait_batch", [item]), 1)
         else:
-            await self._call("put", item, _checked(timeout))
+            await self._unless_cancelled(self._call("put", item, check_timeout(timeout)))
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
         """Take the oldest item; wait for one where `block` is set."""
-        return self._value(self._call("get", _checked(timeout))) if block else self.get_nowait()
+        return self._value(self._call("get", check_timeout(timeout))) if block else self.get_nowait()
 
     async def get_async(self, block: bool = True, timeout: float | None = None) -> Any:
         """Take the oldest item without stopping the event loop."""
         if not block:
-            return _taken(await self._call("get_nowait", 1), 1, self.Empty)[0]
-        return await self._call("get", _checked(timeout))
+            return _taken(await self._call("get_nowait_batch", 1), 1, self.Empty)[0]
+        return await self._unless_cancelled(self._call("get", check_timeout(timeout)))
 
     def put_nowait(self, item: Any) -> None:
         """Add an item, or raise `queue.Full`."""
-        self._accepted(self._value(self._call("put_nowait", [item])), 1)
+        self._accepted(self._value(self._call("put_nowait_batch", [item])), 1)
 
     def put_nowait_batch(self, items: Iterable[Any]) -> None:
         """Add all items, or none and raise `queue.Full`."""
         if not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("Argument 'items' must be an Iterable")
         batch = list(items)
-        self._accepted(self._value(self._call("put_nowait", batch)), len(batch))
+        self._accepted(self._value(self._call("put_nowait_batch", batch)), len(batch))
 
     def get_nowait(self) -> Any:
         """Take the oldest item, or raise `queue.Empty`."""
-        return _taken(self._value(self._call("get_nowait", 1)), 1, self.Empty)[0]
+        return _taken(self._value(self._call("get_nowait_batch", 1)), 1, self.Empty)[0]
 
     def get_nowait_batch(self, num_items: int) -> list[Any]:
         """Take so many items, or none and raise `queue.Empty`."""
@@ -160,10 +176,11 @@ class ActorQueue:
             raise TypeError("Argument 'num_items' must be an int")
         if num_items < 0:
             raise ValueError("'num_items' must be nonnegative")
-        return _taken(self._value(self._call("get_nowait", num_items)), num_items, self.Empty)
+        return _taken(self._value(self._call("get_nowait_batch", num_items)), num_items, self.Empty)
 
     def shutdown(self, force: bool = False, grace_period_s: float = 5) -> None:
         """End the actor, with `force` at once; the queue cannot be used any more."""
+        check_timeout(grace_period_s)
         if self.actor is not None:
             actor, self.actor = self.actor, None
             self._end(actor, force, grace_period_s)
@@ -177,9 +194,3 @@ def _taken(items: list[Any] | None, count: int, empty: type[Exception]) -> list[
     if items is None:
         raise empty(f"there are fewer than {count} items" if count > 1 else "there are no items")
     return items
-
-
-def _checked(timeout: float | None) -> float | None:
-    if timeout is not None and timeout < 0:
-        raise ValueError("'timeout' must be a non-negative number")
-    return timeout

@@ -139,6 +139,7 @@ class ActorDiedError(FrayError):
             process where `max_restarts` allowed one.
         class_name: name of the actor's class.
         actor_name: name of the actor, None for one without.
+        actor_id: id of the actor, as `fray status --json` shows it; empty where it is not known.
     """
 
     def __init__(
@@ -149,12 +150,14 @@ class ActorDiedError(FrayError):
         fate: Literal["ended", "constructor_failed", "lives_on"] = "ended",
         class_name: str = "",
         actor_name: str | None = None,
+        actor_id: str = "",
     ) -> None:
         super().__init__(message)
         self.executed: Literal["yes", "no", "unknown"] = executed
         self.fate: Literal["ended", "constructor_failed", "lives_on"] = fate
         self.class_name = class_name
         self.actor_name = actor_name
+        self.actor_id = actor_id
 
 
 class ActorNotFoundError(FrayError, ValueError):

@@ -7,7 +7,7 @@ fixture                          gives
 ``fray_session_context``         one engine for the whole session, as the current context: faster, not checked each time
 ``fray_no_leaks``                fails a test that leaves a process, a descriptor or shared memory behind
 ``fray_settings``                to be overridden: settings of the engines; by default two CPUs
-``fray_leak_options``            to be overridden: ``within`` (seconds) and ``threads`` (look for them too)
+``fray_leak_options``            to be overridden: ``within`` (seconds), ``threads`` and ``among_others`` of the check
 ================================ ================================================================================
 
 ``@pytest.mark.fray(cpus=1)`` gives `fray_context` other settings, ``@pytest.mark.fray(contexts=("sync", "local"))``
@@ -79,7 +79,7 @@ def fray_settings() -> Mapping[str, Any]:
 
 @pytest.fixture
 def fray_leak_options() -> Mapping[str, Any]:
-    """Options of the leak check: ``within`` and ``threads``. Override it in a conftest."""
+    """Options of the leak check: ``within``, ``threads`` and ``among_others``. Override it in a conftest."""
     return {}
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from fray._checked_keywords import CheckedKeywords
 from fray._checks import (
     MOST_RETURNS,
-    CheckedKeywords,
+    check_actor_name,
     check_count,
     check_env,
     check_flag,
@@ -71,7 +72,6 @@ HEAD_NODE_SHARE = 0.0001
 """The amount of the resource ``head_node`` that a task or actor asks for to run on the head node."""
 MOST_PRIORITY = 1000
 """Highest priority of a task or an actor; the lowest is as far below 0."""
-_MAX_NAME_BYTES = 255
 _ALLOWED_OPTIONS = ("--index-url", "--extra-index-url", "--find-links", "--no-index", "--pre")
 """Options of requirements files that `RuntimeEnv.package_requirements` may have."""
 
@@ -288,26 +288,6 @@ def _requirement_lines(values: object) -> list[str]:
                 f"{', '.join(_ALLOWED_OPTIONS)}; write the lines of a requirements file here"
             )
     return lines
-
-
-def check_actor_name(name: object, what: str) -> str:
-    """Return `name` if an actor or a namespace can have it; `what` opens the messages.
-
-    Raises:
-        TypeError: `name` is not text.
-        ValueError: `name` is empty, too long or not printable.
-    """
-    if not isinstance(name, str):
-        raise TypeError(f"{what} must be text, got {name!r}")
-    if not name.strip():
-        raise ValueError(f"{what} is {'blank' if name else 'empty'}; give at least one visible character")
-    if not name.isprintable():
-        position = next(index for index, character in enumerate(name) if not character.isprintable())
-        raise ValueError(f"{what} has the unprintable character {name[position]!r} at position {position}: {name!r}")
-    size = len(name.encode())
-    if size > _MAX_NAME_BYTES:
-        raise ValueError(f"{what} has {size} bytes in UTF-8; at most {_MAX_NAME_BYTES} are allowed")
-    return name
 
 
 def _check_priority(value: object, what: str) -> None:

@@ -154,7 +154,6 @@ class _Collect(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
     ) -> None:
-        del parser, option_string
         setattr(namespace, self.dest, self.kind([*getattr(namespace, self.dest, ()), *values]))
 
 

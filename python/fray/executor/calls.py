@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fray._failures import pack_exception
+from fray.job.interruption import is_interrupt
 
 __all__ = ["InitializerFailedError", "call_chunk", "with_initializer"]
 
@@ -60,6 +61,8 @@ def initialize(pool: str, payload: bytes) -> None:
                 initializer(*arguments)
                 _pools[pool] = None
             except Exception as error:
+                if is_interrupt(error):  # this call was stopped; the next one tries again
+                    raise
                 print("Exception in initializer:", file=sys.stderr)
                 traceback.print_exc()
                 _pools[pool] = error

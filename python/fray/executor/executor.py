@@ -57,7 +57,8 @@ class Executor(futures.Executor):
         initializer: Callable[..., object] | None = None,
         initargs: tuple[Any, ...] = (),
     ) -> None:
-        _check_count(max_workers, "max_workers")
+        if max_workers is not None:
+            _check_count(max_workers, "max_workers")
         if options is not None and not isinstance(options, TaskOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Executor: options must be a TaskOptions(...) or None, got {type(options).__name__}")
         if options is not None and options.num_returns != 1:
@@ -107,7 +108,8 @@ class Executor(futures.Executor):
             TimeoutError: when a result is not there in time.
         """
         _check_count(chunksize, "map: chunksize")
-        _check_count(buffersize, "map: buffersize")
+        if buffersize is not None:
+            _check_count(buffersize, "map: buffersize")
         deadline = None if timeout is None else time.monotonic() + timeout
         items = zip(*iterables, strict=False)
         if chunksize == 1:
@@ -183,8 +185,6 @@ def _without_cpu(options: TaskOptions) -> TaskOptions:
 
 
 def _check_count(value: object, what: str) -> None:
-    if value is None:
-        return
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"Executor: {what} must be a whole number of at least 1, got {value!r}")
     if value < 1:

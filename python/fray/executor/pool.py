@@ -19,6 +19,7 @@ from fray.errors import TaskCancelledError
 from fray.executor.calls import InitializerFailedError, with_initializer
 from fray.executor.future import TaskFuture
 from fray.job.context import JobContext
+from fray.job.interruption import is_from_signal
 from fray.types import TaskOptions
 
 __all__ = ["CallPool"]
@@ -59,19 +60,23 @@ class CallPool:
     def submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskFuture[Any]:
         """Start a call, or queue it where as many calls run as may run at once."""
         future = TaskFuture[Any](self)
-        with self._lock:
-            if not self._open:
-                raise self._refusal()
-            if self._limit is not None and len(self._in_flight) >= self._limit:
-                self._waiting[future] = (fn, args, kwargs)
-                return future
-            self._in_flight.add(future)
-            if self._idle:
-                self._idle = False
-                self._work.release()
-            elif self._thread is None:
-                self._start_thread()
-        self._send(future, fn, args, kwargs)
+        try:
+            with self._lock:
+                if not self._open:
+                    raise self._refusal()
+                if self._limit is not None and len(self._in_flight) >= self._limit:
+                    self._waiting[future] = (fn, args, kwargs)
+                    return future
+                self._in_flight.add(future)
+                if self._idle:
+                    self._idle = False
+                    self._work.release()
+                elif self._thread is None:
+                    self._start_thread()
+            self._send(future, fn, args, kwargs)
+        except BaseException:  # Ctrl-C, or the cancellation of the task that submits
+            self._forget(future)
+            raise
         return future
 
     def is_waiting(self, future: TaskFuture[Any], cancel: bool) -> bool:
@@ -127,9 +132,20 @@ class CallPool:
             future.ref = ref = self.context.engine.submit(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
         except Exception as error:
+            if is_from_signal(error.__traceback__):
+                raise
             future.finish(None, error)
             arrived()
             self._watch.wake()
+
+    def _forget(self, future: TaskFuture[Any]) -> None:
+        """Wait no longer for a call whose future nobody gets."""
+        with self._lock:
+            self._waiting.pop(future, None)
+            if future not in self._in_flight:
+                return
+            self._in_flight.remove(future)
+        self._watch.wake()
 
     def _send_waiting(self) -> None:
         while True:
@@ -144,10 +160,16 @@ class CallPool:
 
     def _start_thread(self) -> None:
         _pools.add(self)
-        self._thread = threading.Thread(target=self._serve, name="fray-executor")
-        self._thread.start()
+        thread = threading.Thread(target=self._serve, name="fray-executor")
+        thread.start()
+        self._thread = thread
 
     def _serve(self) -> None:
+        here = threading.current_thread()
+        with self._lock:
+            self._thread = self._thread or here  # Ctrl-C may have come after the start of this thread
+            if self._thread is not here:
+                return
         while self._wait_for_work():
             try:
                 self._watch.serve()

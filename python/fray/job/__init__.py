@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fray._lazy import lazy_attribute
-from fray.job.context import JobContext
 from fray.job.current import (
     fray_default_job_ctx,
     get_default_job_ctx,
@@ -13,11 +12,12 @@ from fray.job.current import (
     set_job_context,
 )
 from fray.job.factory import create_job_ctx
-from fray.job.refs import ObjectRef
 
 if TYPE_CHECKING:
     from fray.backend.local import LocalJobContext, SyncContext, ThreadContext
     from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
+    from fray.job.context import JobContext
+    from fray.job.refs import ObjectRef
 
 __all__ = [
     "ActorContext",
@@ -36,10 +36,10 @@ __all__ = [
     "set_job_context",
 ]
 
-GeneratorFuture = ObjectRef
-"""Older name: the ref of a generator task is an ObjectRef that can be iterated."""
-
 _LAZY = {
+    "JobContext": ("fray.job.context", "JobContext"),
+    "ObjectRef": ("fray.job.refs", "ObjectRef"),
+    "GeneratorFuture": ("fray.job.refs", "ObjectRef"),  # older name: the ref of a generator task can be iterated
     "ContextConfig": ("fray.job.config", "ContextConfig"),
     "ActorContext": ("fray.job.actors", "ActorContext"),
     "ActorHandle": ("fray.job.actors", "ActorHandle"),

@@ -146,7 +146,6 @@ class ActorHandle:
         return method
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        del value
         raise AttributeError(f"{name!r} cannot be set on {self!r}: the actor's data stays in the actor; call a method")
 
     def __dir__(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ def check_timeout(timeout: float | None) -> float | None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"timeout must be seconds or None, got {timeout!r}")
-    if math.isnan(timeout) or timeout < 0:
+    if not timeout >= 0:  # NaN too
         raise ValueError(f"timeout must be at least 0 seconds, or None to wait as long as it takes, got {timeout!r}")
     return timeout if timeout < LONGEST_SECONDS else None
 

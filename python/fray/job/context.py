@@ -7,15 +7,17 @@ method where that makes it faster.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
+from fray._checks import check_actor_name
 from fray._lazy import lazy_attribute
-from fray.errors import UnsupportedError
+from fray.errors import GetTimeoutError, UnsupportedError
 from fray.job.checks import check_timeout, context_closed, first_duplicate, foreign_actor, foreign_ref
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
-from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
+from fray.types import ActorOptions, Lifetime, TaskOptions
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -152,11 +154,22 @@ class JobContext:
         Raises:
             GetTimeoutError: when the next ref is not ready in time.
         """
-        from fray.job.completion import iterate_completed
-
         pending = list(refs)
         self._check_refs(pending, "as_completed")
-        return iterate_completed(self.wait, pending, check_timeout(timeout))
+        return self._completed(pending, check_timeout(timeout))
+
+    def _completed(self, pending: list[ObjectRef[T]], timeout: float | None) -> Iterator[ObjectRef[T]]:
+        total = len(pending)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while pending:
+            ready, pending = self.wait(pending, 1, None if deadline is None else max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise GetTimeoutError(f"{len(pending)} of {total} refs were not ready after {timeout} s")
+            if pending:
+                # One more `wait`, without a timeout, takes all refs that are ready: many do not cost a `wait` each.
+                more, pending = self.wait(pending, len(pending), 0)
+                ready += more
+            yield from ready
 
     def cancel(self, ref: ObjectRef[Any], force: bool = False) -> None:
         """Cancel the task of `ref`: getting it raises TaskCancelledError. A task that has ended stays as it is.

@@ -10,16 +10,18 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fray._resources import check_resources
 from fray._units import parse_bytes
 from fray.errors import AlreadyInitializedError
-from fray.job.context import JobContext
 from fray.job.factory import build, resolve, worker_context
 from fray.job.spec import Spec
+
+if TYPE_CHECKING:
+    from fray.job.context import JobContext
 
 __all__ = [
     "enter_context",
@@ -108,6 +110,8 @@ def get_default_job_ctx() -> JobContext:
 
 def set_job_context(context: JobContext | None) -> None:
     """Make `context` the current one, here and for the process. None forgets the contexts that were set or chosen."""
+    from fray.job.context import JobContext
+
     if context is not None and not isinstance(context, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"set_job_context needs a JobContext or None, got {context!r}")
     with _process.lock:
@@ -122,14 +126,14 @@ def fray_default_job_ctx(context: JobContext) -> Generator[JobContext, None, Non
     """Make `context` the current one inside a ``with`` block; what was current before is restored."""
     scope = _Scope(context)
     before = _flow.get()
-    _flow.set(context)
-    with _process.lock:
-        _process.scopes.append(scope)
     try:
+        _flow.set(context)
+        with _process.lock:
+            _process.scopes.append(scope)
         yield context
     finally:
         _flow.set(before)  # not reset(): a fixture may end in another flow of control than it began in
-        with _process.lock:
+        with _process.lock, suppress(ValueError):  # an interrupted block has perhaps not added its level
             _process.scopes.remove(scope)
 
 

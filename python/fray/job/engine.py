@@ -58,7 +58,6 @@ class Engine(Protocol):
 
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
         """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will."""
-        del ref, cancel
         return False
 
     # ---- objects

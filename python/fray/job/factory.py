@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fray._settings import cluster_spec, node_of_this_job
-from fray.backend import BACKENDS, Backend, backend_named
+from fray.backend import BACKENDS, Backend, backend_named, loaded
 from fray.errors import UnsupportedError
-from fray.job.context import JobContext
 from fray.job.spec import Spec, parse_spec
 from fray.job.surroundings import is_iris_task, is_ray_job, ray_is_initialized
+
+if TYPE_CHECKING:
+    from fray.job.context import JobContext
 
 __all__ = ["build", "create_job_ctx", "resolve", "worker_context"]
 
@@ -103,7 +105,12 @@ def build(spec: Spec) -> JobContext:
     Raises:
         UnsupportedError: this build of Fray has no such backend.
     """
-    return cast("JobContext", _context_class(spec.backend)(**spec.backend.context_settings(spec.settings)))
+    backend = spec.backend
+    settings = backend.context_settings(spec.settings)
+    if backend.begin is None:
+        return cast("JobContext", _context_class(backend)(**settings))
+    begun = _part(backend, backend.begin)(**settings)
+    return cast("JobContext", _context_class(backend).of_begun(begun))  # imported while it starts
 
 
 def worker_context() -> JobContext | None:
@@ -123,8 +130,13 @@ def _of_worker(backend: Backend) -> JobContext | None:
 
 
 def _context_class(backend: Backend) -> Any:
+    return _part(backend, backend.context)
+
+
+def _part(backend: Backend, place: str) -> Any:
+    """Import and return a part of a backend."""
     try:
-        return backend.context_class()
+        return loaded(place)
     except ImportError as error:
         # From 3.12 on, Python itself refuses to load the module in a subinterpreter, with a message of its own.
         if backend.name == "local" and "subinterpreter" in str(error).replace("-", ""):

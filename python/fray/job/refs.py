@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Generator, Iterator
 from typing import Any, Generic, TypeVar
 
 __all__ = ["ObjectRef"]
@@ -17,7 +17,8 @@ class ObjectRef(ABC, Generic[T]):
     Every context has a type of its own, derived from this one or registered with it, and knows only its own refs. Refs
     are hashable. As an argument of a task a ref is replaced by its value; inside a list, dict or object it stays a ref.
 
-    A ref of a generator task is also an iterator of refs to its items, and dropping it ends the task.
+    A ref of a generator task is also an iterator of refs to its items, for ``for`` and ``async for``. Dropping it ends
+    the task.
     """
 
     __slots__ = ()
@@ -48,5 +49,20 @@ class ObjectRef(ABC, Generic[T]):
             Exception: what the generator raised, at its place.
         """
 
+    @abstractmethod
+    def __anext__(self) -> Coroutine[Any, Any, ObjectRef[Any]]:
+        """Return a ref to the next item, as `next` does, but without stopping the running event loop.
+
+        A coroutine that is cancelled while it waits takes no item.
+
+        Raises:
+            StopAsyncIteration: the generator has ended.
+            TypeError: the task is no generator.
+            Exception: what the generator raised, at its place.
+        """
+
     def __iter__(self) -> Iterator[ObjectRef[Any]]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self

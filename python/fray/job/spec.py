@@ -7,8 +7,7 @@ their keys are those of `fray.backend.BACKENDS`. Keys of ``local`` are those of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fray.backend import BACKENDS, Backend
 from fray.errors import SettingsError
@@ -16,8 +15,7 @@ from fray.errors import SettingsError
 __all__ = ["Spec", "parse_spec"]
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(NamedTuple):
     """A parsed spec: the scheme and the settings in the types that constructors take."""
 
     scheme: str

@@ -1,12 +1,18 @@
-"""`Watch`: many refs that one thread waits for, each with a function to call when it is ready."""
+"""`Watch`: many refs that one thread waits for, each with a function to call when it is ready.
+
+`RefCallbacks` is a watch with such a thread.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
-__all__ = ["PollingWatch", "Watch"]
+from fray.errors import FrayError
+
+__all__ = ["PollingWatch", "RefCallbacks", "Watch"]
 
 _POLL_SECONDS = 0.02
 
@@ -64,3 +70,38 @@ class PollingWatch:
 
     def wake(self) -> None:
         self._woken.set()
+
+
+class RefCallbacks:
+    """Calls functions when refs are ready, in a thread that serves `watch` as long as there are such refs."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._lock = threading.Lock()
+        self._watch = watch
+        self._pending = 0
+        self._serving = False
+
+    def add(self, ref: Any, then: Callable[[], object]) -> None:
+        """Call `then` in another thread once `ref` is ready; never if the context is closed before."""
+
+        def arrive() -> None:
+            with self._lock:
+                self._pending -= 1
+            then()
+
+        with self._lock:
+            self._pending += 1
+            self._watch.add(ref, arrive)
+            if not self._serving:
+                threading.Thread(target=self._run, name="fray-callbacks", daemon=True).start()
+                self._serving = True  # only now: Ctrl-C may have kept the thread from starting
+
+    def _run(self) -> None:
+        with suppress(FrayError):  # the context is closed, as `get` of these refs says
+            while self._goes_on():
+                self._watch.serve()
+
+    def _goes_on(self) -> bool:
+        with self._lock:
+            self._serving = self._pending > 0
+            return self._serving

@@ -18,6 +18,10 @@ class FakeNative(fray.LocalJobContext):
         self.settings = settings
 
     @classmethod
+    def of_begun(cls, begun: dict[str, object]) -> FakeNative:
+        return cls(**begun)
+
+    @classmethod
     def later(cls, **settings: object) -> FakeNative:
         return cls(**settings)
 
@@ -41,7 +45,10 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def fake_native(monkeypatch: pytest.MonkeyPatch) -> type[FakeNative]:
     module = ModuleType("fray.backend.native")
-    module.NativeJobContext = FakeNative  # type: ignore[attr-defined]
+    module.NativeJobContext, module.begin = FakeNative, dict  # type: ignore[attr-defined]
+    seat = ModuleType("fray.backend.native.seat")
+    seat.client_of_worker = object()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "fray.backend.native", module)
+    monkeypatch.setitem(sys.modules, "fray.backend.native.seat", seat)
     monkeypatch.setattr(FakeNative, "worker", None)
     return FakeNative

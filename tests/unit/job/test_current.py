@@ -9,7 +9,7 @@ from types import ModuleType
 import fray
 import pytest
 from fray import AlreadyInitializedError, LocalJobContext, ThreadContext, UnsupportedError
-from fray.job import factory
+from fray.job import current, factory
 from fray.job.factory import resolve
 from fray.job.spec import Spec
 
@@ -253,3 +253,17 @@ def test_use_isolated_env_says_nothing_to_contexts(fake_native, monkeypatch: pyt
     monkeypatch.setenv("FRAY_CLUSTER_SPEC", "local?use_isolated_env=true&cpus=2")
     assert fray.get_job_context().settings == {"cpus": 2}
     assert fray.create_job_ctx().settings == {"cpus": 2}
+
+
+class InterruptedList(list):
+    def append(self, item):
+        super().append(item)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_at_the_beginning_of_a_block_leaves_the_default_as_it_was(monkeypatch):
+    process = current._process
+    monkeypatch.setattr(process, "scopes", InterruptedList(process.scopes))
+    with pytest.raises(KeyboardInterrupt), current.fray_default_job_ctx(LocalJobContext()):
+        pass
+    assert current.known_context() is None

@@ -11,6 +11,8 @@ import pytest
 from fray import ContextClosedError, JobContext, LocalJobContext, TaskOptions, ThreadContext
 from fray.job.engine import Engine
 
+from tests.waiting import eventually
+
 CONTEXTS: list[Callable[[], JobContext]] = [
     LocalJobContext,
     lambda: LocalJobContext(serialize=True),
@@ -108,4 +110,4 @@ def test_closed_contexts_leave_no_thread() -> None:
     for _ in range(20):
         with ThreadContext(2) as ctx:
             ctx.get([ctx.run(abs, -1) for _ in range(4)])
-    assert threading.active_count() <= before
+    eventually(lambda: threading.active_count() <= before)
