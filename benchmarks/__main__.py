@@ -24,10 +24,13 @@ from benchmarks.table import further_figures, number, text_table
 _IDLE_PROBE_SECONDS = 3.0
 
 
-def start_ray(rows: list[Row], settings: Settings, logs: Path, run: dict[str, Any]) -> SharedRay | None:
-    """Start Ray when a row needs it, and note how much it uses while idle; None, with a note, where there is none."""
-    if not any(row.uses_ray(peer) for row in rows for peer in row.peers_to_run(settings)):
-        return None
+def needs_ray(row: Row, settings: Settings) -> bool:
+    """Return whether a peer of the row runs on the Ray that all rows share."""
+    return any(row.uses_ray(peer) for peer in row.peers_to_run(settings))
+
+
+def start_ray(logs: Path, run: dict[str, Any]) -> SharedRay | None:
+    """Start Ray, and note how much it uses while idle; None, with a note, where there is none."""
     if importlib.util.find_spec("ray") is None:
         run["notes"].append("Ray is not installed: its column is absent")
         return None
@@ -45,23 +48,35 @@ def start_ray(rows: list[Row], settings: Settings, logs: Path, run: dict[str, An
 
 
 def run_rows(rows: list[Row], settings: Settings, out: Path) -> int:
-    """Run all, writing the report after each row; return the exit code."""
+    """Run all, writing the report after each row; return the exit code.
+
+    Rows that need no Ray run first: an idle Ray takes a tenth of a core from whatever runs beside it.
+    """
     logs = out.parent / "log" / "bench"
     machine = describe_machine()
     run = {"rounds": settings.rounds, "quick": settings.quick, "fray_context": settings.fray_context}
     run |= {"notes": [], "failures": []}
     results: list[RowResult] = []
+
+    def measure(row: Row, ray: SharedRay | None) -> None:
+        peers = [peer for peer in row.peers_to_run(settings) if ray is not None or not row.uses_ray(peer)]
+        start = time.monotonic()
+        results.append(run_row(row, peers, settings, logs, ray.address if ray else None))
+        print_progress(results[-1], time.monotonic() - start)
+        results.sort(key=lambda result: rows.index(result.row))
+        run["load_1m_at_end"] = os.getloadavg()[0]
+        write_report(report_as_json(machine, run, results), out)
+
     with ExitStack() as closing:
-        ray = start_ray(rows, settings, logs, run)
+        beside_ray = [row for row in rows if needs_ray(row, settings)]
+        for row in rows:
+            if row not in beside_ray:
+                measure(row, None)
+        ray = start_ray(logs, run) if beside_ray else None
         if ray is not None:
             closing.callback(ray.close)
-        for row in rows:
-            peers = [peer for peer in row.peers_to_run(settings) if ray is not None or not row.uses_ray(peer)]
-            start = time.monotonic()
-            results.append(run_row(row, peers, settings, logs, ray.address if ray else None))
-            print_progress(results[-1], time.monotonic() - start)
-            run["load_1m_at_end"] = os.getloadavg()[0]
-            write_report(report_as_json(machine, run, results), out)
+        for row in beside_ray:
+            measure(row, ray)
     print("\n" + text_table([row_as_json(result) for result in results]))
     for line in (*run["notes"], *run["failures"]):
         print(line)

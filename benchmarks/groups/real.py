@@ -26,6 +26,7 @@ from benchmarks.real import (
     parameter_server,
     pi,
     rollouts,
+    service,
     short_programs,
     stream,
     texts,
@@ -50,6 +51,7 @@ _MODULES = (
     pi,
     parameter_server,
     rollouts,
+    service,
     stream,
     short_programs,
     waiting,
@@ -162,6 +164,6 @@ ROWS = tuple(
         warm=False,
         timeout_seconds=180,
     )
-    for module in (frames, texts, rollouts)
+    for module in (frames, texts, rollouts, service)
     for program in module.PROGRAMS
 )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import joblib
-import numpy
-
 from benchmarks.engines import CPUS
-from benchmarks.real.program import RealProgram
+from benchmarks.real.program import RealProgram, after_importing
 from benchmarks.real.tools import Tools
 
 _PEERS = ("fray", "ray", "pool", "joblib")
@@ -23,19 +20,37 @@ def sum_part(array: Any, part: int) -> int:
     return int(array[part::_PARTS].sum())
 
 
+def whole_numbers(count: int) -> Any:
+    import numpy
+
+    return numpy.arange(after_importing("joblib")(count))
+
+
 def tiny_calls(tools: Tools, calls: int) -> int:
+    import joblib
+
     with joblib.parallel_config(tools.joblib_backend, n_jobs=CPUS):
         return sum(joblib.Parallel()(joblib.delayed(square)(number) for number in range(calls)))
 
 
 def shared_array(tools: Tools, array: Any) -> list[int]:
+    import joblib
+
     with joblib.parallel_config(tools.joblib_backend, n_jobs=CPUS):
         return joblib.Parallel()(joblib.delayed(sum_part)(array, part) for part in range(_PARTS))
 
 
 PROGRAMS = (
-    RealProgram("tiny_calls", "joblib, 20,000 calls that square", int, tiny_calls, 20_000, 500, _PEERS),
     RealProgram(
-        "shared_array", "joblib, 16 calls share 200 MB", numpy.arange, shared_array, 25_000_000, 250_000, _PEERS
+        "tiny_calls",
+        "joblib, 20,000 calls that square",
+        after_importing("joblib"),
+        tiny_calls,
+        20_000,
+        500,
+        _PEERS,
+    ),
+    RealProgram(
+        "shared_array", "joblib, 16 calls share 200 MB", whole_numbers, shared_array, 25_000_000, 250_000, _PEERS
     ),
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import joblib
-
 from benchmarks.engines import CPUS
 from benchmarks.real.program import RealProgram
 from benchmarks.real.tools import Tools
@@ -20,6 +18,7 @@ def data(samples: int) -> Any:
 
 
 def grid_search(tools: Tools, given: Any) -> Any:
+    import joblib
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
@@ -30,6 +29,7 @@ def grid_search(tools: Tools, given: Any) -> Any:
 
 
 def forest(tools: Tools, given: Any) -> Any:
+    import joblib
     from sklearn.ensemble import RandomForestClassifier
 
     trees = RandomForestClassifier(n_estimators=60, random_state=0, n_jobs=CPUS)
@@ -39,6 +39,7 @@ def forest(tools: Tools, given: Any) -> Any:
 
 
 def cross_validation(tools: Tools, given: Any) -> Any:
+    import joblib
     from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.model_selection import cross_val_score
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
-from benchmarks.real.program import RealProgram
+from benchmarks.real.program import RealProgram, after_importing
 from benchmarks.real.tools import Tools
 
 _STEPS = 30
@@ -16,6 +14,8 @@ class Server:
     """Holds the weights."""
 
     def __init__(self, size: int) -> None:
+        import numpy
+
         self._weights = numpy.zeros(size)
 
     def apply(self, *gradients: Any) -> Any:
@@ -46,6 +46,12 @@ def train(tools: Tools, size: int) -> float:
 
 PROGRAMS = (
     RealProgram(
-        "parameter_server", "8 MB of weights, 2 learners, 30 steps", int, train, 1 << 20, 1000, ("fray", "ray", "pool")
+        "parameter_server",
+        "8 MB of weights, 2 learners, 30 steps",
+        after_importing("numpy"),
+        train,
+        1 << 20,
+        1000,
+        ("fray", "ray", "pool"),
     ),
 )

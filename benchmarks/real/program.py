@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from benchmarks.real.tools import Tools
@@ -30,3 +31,18 @@ class RealProgram:
     full: int
     quick: int
     peers: tuple[str, ...]
+
+
+def after_importing(*modules: str) -> Callable[[int], int]:
+    """Return a `prepare` whose input is the size itself; it imports the modules, as the first lines of a program do.
+
+    The modules of this folder import no library at their top: every row's child reads all of them, and what they import
+    would be in what it weighs.
+    """
+
+    def prepare(size: int) -> int:
+        for module in modules:
+            import_module(module)
+        return size
+
+    return prepare

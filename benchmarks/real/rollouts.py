@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
-from benchmarks.real.program import RealProgram
+from benchmarks.real.program import RealProgram, after_importing
 from benchmarks.real.tools import Tools
 
 _ACTORS = 8
@@ -17,9 +15,13 @@ class Environment:
     """Walks, as the weights say."""
 
     def __init__(self, seed: int) -> None:
+        import numpy
+
         self._state = numpy.random.default_rng(seed).standard_normal(64)
 
     def rollout(self, weights: Any) -> Any:
+        import numpy
+
         states = []
         for _ in range(_STEPS):
             self._state = numpy.tanh(weights @ self._state)
@@ -28,6 +30,8 @@ class Environment:
 
 
 def rollouts(tools: Tools, rounds: int) -> float:
+    import numpy
+
     actors = [tools.actor(Environment, seed) for seed in range(_ACTORS)]
     weights = numpy.random.default_rng(99).standard_normal((64, 64)) / 8
     for _ in range(rounds):
@@ -37,4 +41,6 @@ def rollouts(tools: Tools, rounds: int) -> float:
     return round(float(weights.sum()), 6)
 
 
-PROGRAMS = (RealProgram("rollouts", "8 actors, 40 rounds", int, rollouts, 40, 2, ("fray", "ray", "pool")),)
+PROGRAMS = (
+    RealProgram("rollouts", "8 actors, 40 rounds", after_importing("numpy"), rollouts, 40, 2, ("fray", "ray", "pool")),
+)

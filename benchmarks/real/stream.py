@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
-from benchmarks.real.program import RealProgram
+from benchmarks.real.program import RealProgram, after_importing
 from benchmarks.real.tools import Tools
 
 _BLOCKS = 64
@@ -14,6 +12,8 @@ _AHEAD = 4
 
 
 def make_block(number_and_size: tuple[int, int]) -> Any:
+    import numpy
+
     number, size = number_and_size
     return numpy.full(size, number, dtype=numpy.int64)
 
@@ -25,6 +25,12 @@ def stream(tools: Tools, size: int) -> int:
 
 PROGRAMS = (
     RealProgram(
-        "stream", "64 blocks of 32 MiB, 4 ahead", int, stream, 4 << 20, 1000, ("fray", "ray", "pool", "joblib")
+        "stream",
+        "64 blocks of 32 MiB, 4 ahead",
+        after_importing("numpy"),
+        stream,
+        4 << 20,
+        1000,
+        ("fray", "ray", "pool", "joblib"),
     ),
 )

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from benchmarks.registry import ROWS, select
@@ -80,3 +83,8 @@ def test_rounds_are_the_rows_own_or_the_runs_and_few_in_a_quick_run():
     assert row.rounds_of("fray", Settings()) >= 20
     assert row.rounds_of("fray", Settings(quick=True, rounds=2)) == 2
     assert select(["tasks_sync"])[0].rounds_of("fray", Settings(rounds=9)) == 9
+
+
+def test_the_rows_import_no_library_that_a_child_would_weigh_with():
+    look = "import sys, benchmarks.registry; print(*sorted({'numpy', 'joblib', 'asyncio', 'ray'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True).stdout == "\n"

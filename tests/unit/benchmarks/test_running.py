@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from benchmarks.processes import cpu_seconds, processes_of, pss_bytes
 from benchmarks.registry import select
 from benchmarks.runner import RowResult, compare_results, run_row
 from benchmarks.settings import Settings
+from tests.waiting import eventually
 
 QUICK = Settings(quick=True, rounds=2, fray_context="thread")
 
@@ -79,13 +79,10 @@ def test_processes_are_found_by_mark_and_by_parent():
     environment = {**os.environ, "BENCH_MARK": "a-mark-of-this-test"}
     sleeper = subprocess.Popen([sys.executable, "-c", "input()"], env=environment, stdin=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 10
-        while sleeper.pid not in processes_of(1 << 30, "a-mark-of-this-test") and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert sleeper.pid in processes_of(1 << 30, "a-mark-of-this-test")
+        eventually(lambda: sleeper.pid in processes_of(1 << 30, "a-mark-of-this-test"))
         assert sleeper.pid in processes_of(os.getpid(), "a mark that nobody has")
         assert pss_bytes([sleeper.pid]) > 0
-        assert cpu_seconds([sleeper.pid]) > 0
+        eventually(lambda: cpu_seconds([sleeper.pid]) > 0)  # it has begun
     finally:
         sleeper.communicate()
     assert pss_bytes([sleeper.pid]) == 0
