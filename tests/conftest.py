@@ -8,10 +8,15 @@ import warnings
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.on_ray.head import RayHead
 
 pytest.register_assert_rewrite("tests.snippets")
+
+# How long an example takes says more of the machine than of what is tested.
+settings.register_profile("any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # What a developer's shell says of Python would change what the programs of the tests do.
 for _name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):

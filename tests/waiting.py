@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tests.slowness import SLOWNESS
 
-PATIENCE = 20.0 * SLOWNESS
+PATIENCE = 30.0 * SLOWNESS
 """Seconds within which anything must happen that has no figure of its own: long enough for a busy machine."""
 
 LONG_PATIENCE = 100.0

@@ -16,13 +16,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.slowness import SLOWNESS
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "build" / "browser"
 SIZE = {"width": 1280, "height": 860}
-PATIENCE_MS = 20_000
+PATIENCE_MS = 30_000 * SLOWNESS
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,13 @@ from fray.backend.native import NativeJobContext
 
 from tests.chaos.started import end_all
 from tests.conformance.gates import Gate, Journal
+from tests.slowness import SLOWNESS
 
 
 @pytest.fixture
 def fray_leak_options() -> Mapping[str, Any]:
-    """The check of fray.pytest_plugin, with threads."""
-    return {"threads": True}
+    """The check of fray.pytest_plugin, with threads, on a busy machine too, and beside tests of containers."""
+    return {"threads": True, "within": 5.0 * SLOWNESS, "among_others": True}
 
 
 @pytest.fixture(autouse=True)

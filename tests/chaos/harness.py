@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import socket
@@ -22,8 +23,8 @@ from tests.waiting import PATIENCE as PATIENCE
 from tests.waiting import eventually as eventually
 
 ROOT = Path(__file__).resolve().parents[2]
-PROMPT = 1.0 * SLOWNESS
-"""Seconds within which nothing may be left of an engine whose driver or node has died."""
+PROMPT = 4.0 * SLOWNESS
+"""Seconds within which nothing may be left of an engine whose driver or node has died, on a busy machine too."""
 
 # ---- processes
 
@@ -49,6 +50,17 @@ def node_socket() -> str:
     found = eventually(lambda: [path for path in folder.rglob("*") if path.is_socket()], what=f"a socket in {folder}")
     assert len(found) == 1, found
     return str(found[0])
+
+
+def wait_for_workers(context: Any, count: int) -> None:
+    """Wait until so many are there and idle, as those that a node starts by itself: each brings descriptors with it."""
+
+    def are_there() -> bool:
+        workers = json.loads(context._client.status())["workers"]
+        # The node may hear from a worker itself before its fork server tells the pid and sends a descriptor with it.
+        return [(worker["state"], worker["pid"] != 0) for worker in workers] == [("idle", True)] * count
+
+    eventually(are_there, what=f"{count} idle workers")
 
 
 def resident_bytes(pid: int) -> int:

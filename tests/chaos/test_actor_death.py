@@ -110,7 +110,7 @@ def test_a_constructor_that_always_dies_backs_off_and_ends_with_its_last_words(
     assert len(journal.lines()) == 5
     starts = [float(line) for line in journal.lines()]
     pauses = [later - earlier for earlier, later in itertools.pairwise(starts)]
-    assert pauses[-1] > 2 * pauses[1] > 0, pauses
+    assert all(pause >= least for pause, least in zip(pauses, (0, 0.1, 0.2, 0.4), strict=True)), pauses
     assert cpu_seconds(node) - before <= 0.05 * took + 0.03
 
 
@@ -118,7 +118,7 @@ def test_an_actor_stops_with_its_driver_and_its_children_too(ctx: NativeJobConte
     counter = ctx.create_actor(Counter, name="named")
     pid = ctx.get(counter.pid())
     ctx.close()
-    eventually(lambda: look_at(pid) is None, within=5)
+    eventually(lambda: look_at(pid) is None)
 
 
 def test_a_caller_that_dies_leaves_the_actor_to_others(ctx: NativeJobContext) -> None:

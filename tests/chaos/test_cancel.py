@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from fray import TaskCancelledError, TaskOptions, TaskTimeoutError
@@ -132,7 +133,9 @@ def test_a_task_that_ignores_its_timeout_loses_its_worker(
     engine: Callable[..., NativeJobContext], journal: Journal
 ) -> None:
     ctx = engine(cpus=1)
-    late = ctx.create_task(write_pid_and_ignore_interrupts, (journal,), options=TaskOptions(timeout=0.2))
+    ctx.get(ctx.run(pid), timeout=20)
+    # The time counts from the start of the attempt, and within it the task must have come to ignore interrupts.
+    late = ctx.create_task(write_pid_and_ignore_interrupts, (journal,), options=TaskOptions(timeout=3))
     with pytest.raises(TaskTimeoutError):
         ctx.get(late, timeout=20)
     worker = int(journal.lines()[0])
@@ -146,8 +149,8 @@ def test_a_timeout_counts_from_the_start_of_the_attempt_not_from_the_submission(
     ctx = engine(cpus=1)
     go = gate()
     first = ctx.run(go.wait)
-    queued = ctx.create_task(echo, (1,), options=TaskOptions(timeout=0.5))
-    assert not ctx.wait([queued], timeout=1.0)[0]
+    queued = ctx.create_task(echo, (1,), options=TaskOptions(timeout=3))
+    assert not ctx.wait([queued], timeout=3.5)[0]
     go.open()
     assert ctx.get([first, queued], timeout=20) == [None, 1]
 
@@ -172,8 +175,8 @@ def test_a_task_that_catches_its_cancellation_and_returns_keeps_its_value(
     ctx: NativeJobContext, journal: Journal
 ) -> None:
     def stubborn() -> str:
-        journal.add("started")
         try:
+            journal.add("started")
             sleep_forever()
         except TaskCancelledError:
             return "kept"
@@ -183,3 +186,23 @@ def test_a_task_that_catches_its_cancellation_and_returns_keeps_its_value(
     ctx.cancel(ref)
     assert ctx.get(ref, timeout=20) == "kept"
     assert ctx.get(ctx.run(abs, -3), timeout=20) == 3
+
+
+def test_an_item_of_a_map_that_is_given_up_is_not_tried_again(
+    engine: Callable[..., NativeJobContext], journal: Journal
+) -> None:
+    ctx = engine(cpus=1)
+
+    def work(number: int) -> int:
+        if number:
+            journal.add("started")
+            sleep_forever()
+        return number
+
+    options = TaskOptions(retry_exceptions=True, max_retries=3)
+    results: Any = ctx.map(work, [0, 1], batch=1, options=options)
+    assert next(results) == 0
+    eventually(journal.lines)
+    results.close()
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
+    assert journal.lines() == ["started"]

@@ -98,7 +98,7 @@ def test_a_process_with_devices_ends_with_its_lease(engine: Engine) -> None:
     """Its memory on the device is free for the next one."""
     ctx = engine(cpus=2, resources={"GPU": 1})
     _, _, pid = ctx.get(ctx.create_task(devices, options=gpus(1)), timeout=PATIENCE)
-    eventually(lambda: (process := look_at(pid)) is None or process.state in "ZX", within=5)
+    eventually(lambda: (process := look_at(pid)) is None or process.state in "ZX")
 
 
 def test_a_blocked_task_lets_its_child_have_the_device_and_keeps_its_own_index(engine: Engine) -> None:

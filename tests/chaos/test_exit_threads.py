@@ -101,6 +101,7 @@ def _end_often(shape: str, times: int) -> None:
         list(threads.map(lambda number: _end(shape, number % 9), range(times)))
 
 
+@pytest.mark.not_under_asan("ends a process in which a thread that exits is unwound through a handler")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_interpreter_ends_well_while_daemon_threads_use_fray(shape: str) -> None:
     _end_often(shape, 8)

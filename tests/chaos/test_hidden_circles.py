@@ -277,10 +277,10 @@ def until_alarm(me: Any) -> str:
         raise TimeoutError
 
     signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, LONGER_THAN_LOOKS)
     thread = threading.Thread(target=lambda: me.value().result(), daemon=True)
-    thread.start()
     try:
+        signal.setitimer(signal.ITIMER_REAL, LONGER_THAN_LOOKS)
+        thread.start()
         thread.join()
     except TimeoutError:
         return "gave up"

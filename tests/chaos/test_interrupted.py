@@ -53,9 +53,9 @@ def test_a_put_that_is_interrupted_while_it_waits_for_room_gives_the_room_back(
     alarm(stop)
     for _ in range(3):
         node.signal(signal.SIGSTOP)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         try:
             with pytest.raises(Stopped):
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
                 ctx.put(large)
         finally:
             node.signal(signal.SIGCONT)

@@ -138,6 +138,7 @@ def test_two_trees_that_block_each_other_end_with_deadlock_error_in_one_and_not_
 
     ctx = engine(max_workers=2)
     refs = [ctx.run(climb, 0), ctx.run(climb, 1)]
+    eventually(lambda: len(journal.lines()) == len(gates))
     for each in gates:
         each.open()
     outcomes: list[object] = []

@@ -14,14 +14,17 @@ import pytest
 from fray import ActorOptions
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import Driver
+from tests.chaos.harness import Driver, eventually
 from tests.conformance.gates import Gate
 
 LOOK_SECONDS = 0.3
 """How long threads are watched. A thread that ticks each millisecond wakes up hundreds of times meanwhile."""
 
+LOOKS = 10
+"""How often, at most. On a busy machine, what the beginning of a task has set going may fall into the first looks."""
+
 FEW = 10
-"""What is done now and then may fall into that time. The engine needs none."""
+"""What is done now and then may fall into a look. The engine needs none."""
 
 
 def wakes_of(pid: int, *, with_main: bool = True) -> int:
@@ -37,10 +40,18 @@ def wakes_of(pid: int, *, with_main: bool = True) -> int:
 
 def wakes_while_slow(watched: int = 0) -> int:
     """How often the threads of another process, or the other threads of this one, wake up during a slow task."""
+    return fewest_wakes(watched or os.getpid(), with_main=watched != 0)
+
+
+def fewest_wakes(pid: int, *, with_main: bool = True) -> int:
+    """The fewest wakes of a look; there are further looks while there are more than a few."""
     time.sleep(LOOK_SECONDS / 5)  # what the beginning of the task has set going is over
-    before = wakes_of(watched or os.getpid(), with_main=watched != 0)
-    time.sleep(LOOK_SECONDS)
-    return wakes_of(watched or os.getpid(), with_main=watched != 0) - before
+    looks: list[int] = []
+    while len(looks) < LOOKS and min(looks, default=FEW + 1) > FEW:
+        before = wakes_of(pid, with_main=with_main)
+        time.sleep(LOOK_SECONDS)
+        looks.append(wakes_of(pid, with_main=with_main) - before)
+    return min(looks)
 
 
 def wakes_since_start(seconds: float) -> tuple[int, int]:
@@ -90,11 +101,7 @@ def test_the_node_and_the_fork_server_sleep_while_tasks_run(ctx: NativeJobContex
 @pytest.mark.parametrize("max_concurrency", [1, 4])
 def test_an_actor_that_nobody_calls_sleeps(ctx: NativeJobContext, max_concurrency: int) -> None:
     actor = ctx.create_actor(Holder, options=ActorOptions(max_concurrency=max_concurrency))
-    pid = ctx.get(actor.pid())
-    time.sleep(LOOK_SECONDS / 5)
-    before = wakes_of(pid)
-    time.sleep(LOOK_SECONDS)
-    assert wakes_of(pid) - before <= FEW
+    assert fewest_wakes(ctx.get(actor.pid())) <= FEW
 
 
 class Holder:
@@ -111,9 +118,12 @@ class Holder:
 class AsyncHolder:
     async def wakes(self) -> int:
         await asyncio.sleep(LOOK_SECONDS / 5)
-        before = wakes_of(os.getpid())
-        await asyncio.sleep(LOOK_SECONDS)
-        return wakes_of(os.getpid()) - before
+        looks: list[int] = []
+        while len(looks) < LOOKS and min(looks, default=FEW + 1) > FEW:
+            before = wakes_of(os.getpid())
+            await asyncio.sleep(LOOK_SECONDS)
+            looks.append(wakes_of(os.getpid()) - before)
+        return min(looks)
 
 
 def test_an_actor_sleeps_during_a_slow_call(ctx: NativeJobContext) -> None:
@@ -168,6 +178,24 @@ def test_results_ahead_of_a_slow_task_leave_while_it_runs(
     ctx.get(refs)
 
 
+def test_a_task_behind_one_that_turns_out_to_be_long_runs_elsewhere(
+    engine: Callable[..., NativeJobContext], gate: Callable[[], Gate]
+) -> None:
+    ctx = engine(cpus=2)
+    door = gate()
+
+    def rest(waits: bool) -> None:
+        time.sleep(0.01)
+        if waits:
+            door.wait()
+
+    ctx.get([ctx.run(rest, False) for _ in range(8)])  # it counts as so long that one is sent behind each
+    long = ctx.run(rest, True)
+    ctx.get([ctx.run(rest, False) for _ in range(20)], timeout=20)
+    door.open()
+    ctx.get(long)
+
+
 def test_a_driver_that_does_nothing_keeps_workers_fed(ctx: NativeJobContext, tmp_path: Path) -> None:
     """Nobody waits for the results of short tasks, yet each is followed by the next."""
     path = tmp_path / "traces"
@@ -177,11 +205,8 @@ def test_a_driver_that_does_nothing_keeps_workers_fed(ctx: NativeJobContext, tmp
             file.write(b".")
 
     refs = [ctx.run(trace) for _ in range(300)]
-    deadline = time.monotonic() + 20
-    while (not path.exists() or path.stat().st_size < 300) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert path.stat().st_size == 300
-    assert len(refs) == 300
+    eventually(lambda: path.exists() and path.stat().st_size >= 300, every=0.05)
+    assert path.stat().st_size == len(refs) == 300
 
 
 SIGNALLED = """
@@ -227,8 +252,8 @@ def test_an_interrupt_from_another_thread_ends_the_wait_of_the_main_thread() -> 
         import _thread, threading
         with NativeJobContext(cpus=1) as ctx:
             ref = ctx.run(time.sleep, 3600)
-            threading.Timer(0.2, _thread.interrupt_main).start()
             try:
+                threading.Timer(0.2, _thread.interrupt_main).start()
                 ctx.get(ref)
             except KeyboardInterrupt:
                 print("interrupted")

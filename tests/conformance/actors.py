@@ -151,6 +151,10 @@ def ask() -> str:
         return str(error)
 
 
+def range_of(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
 class Meeting:
     """Runs on an event loop."""
 
@@ -193,6 +197,10 @@ class Meeting:
         for number in range(n):
             await asyncio.sleep(0)
             yield number * number
+
+    async def sum_of_items(self, n: int) -> int:
+        items: Any = get_job_context().run(range_of, n)
+        return sum([await item async for item in items])
 
     async def endless(self, ended: Journal) -> AsyncIterator[int]:
         try:

@@ -189,9 +189,10 @@ def test_a_deadline_that_is_far_away_changes_nothing(cluster: Cluster) -> None:
 @pytest.mark.behaviour("J080")
 @pytest.mark.parametrize(("grace", "says_goodbye"), [(0, False), (60, True)])
 def test_grace_is_the_time_to_end_well(cluster: Cluster, grace: float, says_goodbye: bool) -> None:
+    takes = 0.3 if says_goodbye else 60
     code = (
         "import signal, sys, time\n"
-        "def end(*_): time.sleep(0.3); print('goodbye', flush=True); sys.exit(0)\n"
+        f"def end(*_): time.sleep({takes}); print('goodbye', flush=True); sys.exit(0)\n"
         "for n in (signal.SIGINT, signal.SIGTERM): signal.signal(n, end)\n"
         "print('ready', flush=True)\ntime.sleep(3600)\n"
     )

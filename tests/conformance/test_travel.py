@@ -164,6 +164,28 @@ def test_map_captures_it(ctx: JobContext):
 
 
 @pytest.mark.behaviour("T171")
+def test_methods_of_an_actor_capture_it_with_refs_and_handles(ctx: JobContext):
+    class Source:
+        def give(self) -> int:
+            return 20
+
+    ref, source = ctx.put(1), ctx.create_actor(Source)
+
+    class Asker:
+        before = ctx.put(300)
+
+        def ask(self) -> int:
+            return ctx.get(ref) + ctx.get(source.give()) + ctx.get(self.before)
+
+    class LoopAsker:
+        async def ask(self) -> int:
+            return await ref + await source.give()
+
+    assert ctx.get(ctx.create_actor(Asker).ask()) == 321
+    assert ctx.get(ctx.create_actor(LoopAsker).ask()) == 21
+
+
+@pytest.mark.behaviour("T171")
 def test_copies_of_an_object_share_it(ctx: JobContext):
     assert copy.copy(ctx) is copy.deepcopy(ctx) is ctx
     assert copy.deepcopy(Holder(ctx, [])).context is ctx

@@ -12,6 +12,8 @@ import fray
 import numpy as np
 import pytest
 
+from tests.waiting import eventually
+
 SOURCES = Path(__file__).parent / "programs"
 
 
@@ -187,6 +189,22 @@ def test_actor_of_a_library_keeps_its_state(ctx: fray.JobContext, jobs: Any) -> 
         ctx.get(counter.add(1))
 
 
+def test_what_a_cancelled_call_of_a_cpp_actor_has_started_is_cancelled_with_it(
+    ctx: fray.JobContext, jobs: Any, tmp_path: Path
+) -> None:
+    starter = ctx.create_actor(jobs.actor("Starter"), options=fray.ActorOptions(max_concurrency=2))
+    marks = [tmp_path / "first", tmp_path / "second"]
+    refs = [starter.starts(str(mark)) for mark in marks]
+    for mark in marks:
+        eventually(mark.exists)
+    engine: Any = ctx.engine
+    for ref, mark, others in ((refs[0], marks[0], marks[1:]), (refs[1], marks[1], [])):
+        engine.cancel(ref, False, True)
+        eventually(mark.with_suffix(".cancelled").exists)
+        assert not [other for other in others if other.with_suffix(".cancelled").exists()]
+        assert ctx.get(ref) is False  # the call went on, and was told that what it waited for is cancelled
+
+
 def use_counter(counter: Any) -> int:
     return fray.get_job_context().get(counter.add(100))
 
@@ -273,7 +291,7 @@ def test_library_that_was_built_anew_leaves_no_kind_of_worker_behind(
         built = library.read_bytes() + b"\0"  # what is behind the end of an ELF file is read by nobody
         library.unlink()
         library.write_bytes(built)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while (known := json.loads(ctx._client.status())["node"]["worker_keys"]) > 3 and time.monotonic() < deadline:
         ctx.get(ctx.run(abs, -1))
     assert known <= 3

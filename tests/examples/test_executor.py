@@ -71,15 +71,19 @@ def reported(output: str) -> dict[int, float]:
 
 
 def test_program_that_was_killed_is_gone_on_with(place: Place, tmp_path: Path) -> None:
-    out, sources = tmp_path / "out", write_sources(tmp_path / "sources", words=6000)
-    options = ("--out", out, "--input", sources, "--orders", 1, 2, 3, 4)
-    with running(place, EXAMPLE, *options) as program:
-        program.wait_for(r"run 1: 11 steps, 0 kept")
-        program.wait_for(r"^train-\d +done")
-        program.close()
-    finished = {name: time for name, time in folders_in(out).items() if name[0] != "."}
+    sources = write_sources(tmp_path / "sources", words=6000)
+    for attempt in range(5):  # on a busy machine all may be done before the program is killed, or runs again
+        out = tmp_path / f"out{attempt}"
+        options = ("--out", out, "--input", sources, "--orders", 1, 2, 3, 4)
+        with running(place, EXAMPLE, *options) as program:
+            program.wait_for(r"run 1: 11 steps, 0 kept")
+            program.wait_for(r"^train-\d +done")
+            program.close()
+        finished = {name: time for name, time in folders_in(out).items() if name[0] != "."}
+        output = run(place, EXAMPLE, *options)
+        if len(finished) < 11 and "11 kept" not in output:
+            break
     assert 3 <= len(finished) < 11
-    output = run(place, EXAMPLE, *options)
     assert reported(output)[2] == pytest.approx(bits(out, 2), abs=0.0006)
     assert sorted(reported(output)) == [1, 2, 3, 4]
     now = folders_in(out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -76,19 +77,24 @@ def test_run_that_was_killed_goes_on_where_it_was(sources: Path, tmp_path: Path)
     long = "".join(f"import {module}\n" for module in MODULES) * 3000
     for number in range(12):
         (sources / f"long{number}.py").write_text(long)
-    options = ("--out", tmp_path / "out", "--input", sources, "--shards", 12)
     place = Place("local", {"FRAY_CLUSTER_SPEC": "local?cpus=1"})
-    with running(place, EXAMPLE, *options) as program:
-        program.wait_for(r"^parse +2 of 12 shards")
-        program.close()
-    finished = {name: time for name, time in times_in(tmp_path / "out" / "imports").items() if name[0] != "."}
+    for attempt in range(5):  # a busy machine may let the program end before it is killed
+        out = tmp_path / f"out{attempt}"
+        options = ("--out", out, "--input", sources, "--shards", 12)
+        with running(place, EXAMPLE, *options) as program:
+            program.wait_for(r"^parse +2 of 12 shards")
+            program.close()
+        finished = {name: time for name, time in times_in(out / "imports").items() if name[0] != "."}
+        if len(finished) < 12:
+            break
     assert 2 <= len(finished) < 12
     output = run(place, EXAMPLE, *options)
-    assert f"parse    {len(finished):3} of 12 shards were there" in output
-    now = times_in(tmp_path / "out" / "imports")
+    kept = re.search(r"^parse +(\d+) of 12 shards were there", output, re.MULTILINE)
+    assert kept and int(kept[1]) >= len(finished), output  # the worker may have finished one more
+    now = times_in(out / "imports")
     assert len(now) == 12
     assert {name: now[name] for name in finished} == finished
-    assert counted(tmp_path / "out")["re"][1] == expected()["re"][1] + 12 * 3000
+    assert counted(out)["re"][1] == expected()["re"][1] + 12 * 3000
 
 
 def test_only_shards_that_are_missing_are_made(sources: Path, tmp_path: Path) -> None:

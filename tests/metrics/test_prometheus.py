@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 import fray
 import pytest
 
+from tests.ports import free_port
 from tests.unit.cli.conftest import program_path
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "docs" / "reference" / "grafana-dashboard.json"
@@ -108,12 +108,6 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
                 work.kill()
         finally:
             subprocess.run([program_path(), "stop"], check=True, capture_output=True)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

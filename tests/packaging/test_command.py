@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import LONG_PATIENCE
+
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 ANOTHER = f"python{sys.version_info.major}.{sys.version_info.minor - 1}"
 
@@ -43,7 +45,7 @@ def install(base: Path, script: Path, scripts: str, packages: str, says: str = "
 
 
 def run(*command: str | Path, cwd: Path, path: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=cwd, env={"PATH": path}, capture_output=True, text=True, timeout=20)
+    return subprocess.run(command, cwd=cwd, env={"PATH": path}, capture_output=True, text=True, timeout=LONG_PATIENCE)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

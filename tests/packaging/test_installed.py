@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.conftest import ROOT, Installed
+from tests.waiting import LONG_PATIENCE
 
 IMPORT_SECONDS = 0.15
 """The best of several. It is 0.035 where nobody else uses the machine; the row import_time of the benchmarks tells."""
@@ -34,7 +35,7 @@ def test_an_unknown_verb_is_refused(installed: Installed) -> None:
     import subprocess
 
     command = [str(installed.folder / "bin" / "fray"), "fly"]
-    done = subprocess.run(command, env=installed.environment(), capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, env=installed.environment(), capture_output=True, text=True, timeout=LONG_PATIENCE)
     assert done.returncode not in (0, -6, -11)
     assert done.stdout == ""
     assert "fly" in done.stderr
@@ -45,7 +46,7 @@ def test_status_without_a_node_says_that_there_is_none(installed: Installed) -> 
 
     command = [str(installed.folder / "bin" / "fray"), "status"]
     environment = {**installed.environment(), "FRAY_HOME": str(installed.home / "empty")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG_PATIENCE)
     assert 0 < done.returncode < 128, done
     assert done.stdout == ""
     assert "no node" in done.stderr

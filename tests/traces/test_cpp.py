@@ -17,7 +17,30 @@ from tests.traces.conftest import Collector, Spans, plain_environment, spans_of
 SOURCE = Path(__file__).parent / "programs" / "relay.cc"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
-LEAF = "def leaf(number):\n    return number * 2\n"
+LEAF = """
+import time
+from pathlib import Path
+
+
+def rest(number):
+    # A wait has a span where the result is not there yet, so this returns when all threads that wait do sleep.
+    asleep = 0
+    while asleep < 5:
+        asleep = asleep + 1 if all(map(sleeps, Path("waiting").read_text().split())) else 0
+        time.sleep(0.002)
+    return number
+
+
+def sleeps(thread):
+    try:
+        return Path("/proc", thread, "stat").read_text().rpartition(")")[2].split()[0] == "S"
+    except OSError:  # it has ended
+        return True
+
+
+def leaf(number):
+    return rest(number) * 2
+"""
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +65,13 @@ def run_program(built: Path, **variables: str) -> str:
 
 
 FROM_PYTHON = """
+import os
+import pathlib
 import fray
 
 
 def main():
+    pathlib.Path("waiting").write_text(f"{os.getpid()}/task/{os.getpid()}\\n")
     ctx = fray.init(cpus=2)
     cpp = fray.cpp(LIBRARY)
     print(ctx.get(ctx.run(cpp.function("twice"), 4.5)))

@@ -11,23 +11,51 @@ from tests.traces.conftest import Collector, Run, Spans, spans_of
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
 
-TASKS = """
+WAITS = """
+import pathlib
+import time
+from opentelemetry import trace
+from opentelemetry.sdk.trace import SpanProcessor
+
+
+class Notes(SpanProcessor):
+    def on_start(self, span, parent_context=None):
+        if span.name.startswith("get "):
+            pathlib.Path(span.name).touch()
+
+
+def note_waits():
+    trace.get_tracer_provider().add_span_processor(Notes())
+
+
+def until_waited_for(name):
+    # A wait has a span where the result is not there yet, so a task ends when the wait for it has begun.
+    while not pathlib.Path(f"get {name}").exists():
+        time.sleep(0.001)
+"""
+
+TASKS = (
+    WAITS
+    + """
 import threading
 import fray
-from opentelemetry import trace
 
 
 def leaf(number):
     with trace.get_tracer("mine").start_as_current_span("own work"):
+        until_waited_for("leaf")
         return number + 1
 
 
 def branch(number):
+    until_waited_for("branch")
+    note_waits()
     ctx = fray.get_job_context()
     return ctx.get(ctx.run(leaf, number))
 
 
 def fails():
+    until_waited_for("fails")
     raise ValueError("no stock")
 
 
@@ -39,6 +67,7 @@ def items(count):
 
 def main():
     ctx = fray.init(cpus=2)
+    note_waits()
     with trace.get_tracer("mine").start_as_current_span("program"):
         print(ctx.get(ctx.run(branch, 1)))
         print([ctx.get(item) for item in ctx.run(items, 2)])
@@ -57,6 +86,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -195,35 +225,57 @@ def test_actors_and_their_calls_are_spans_and_calls_side_by_side_keep_apart(trac
 
 AWAITS = """
 import asyncio
+import pathlib
+import time
 import fray
 from opentelemetry import trace
 
 
-def leaf(number):
+def passes(gate):
+    while not gate.exists():
+        time.sleep(0.001)
+
+
+def leaf(number, gate=None):
+    if gate:
+        passes(gate)
     return number + 1
 
 
-def fails():
+def fails(gate):
+    passes(gate)
     raise ValueError("no stock")
+
+
+async def opens(gate):
+    gate.touch()
+
+
+async def first(awaited):
+    return await awaited
 
 
 class Loop:
     async def asks(self):
-        return await fray.get_job_context().run(leaf, 1)
+        gate = pathlib.Path("asked").absolute()
+        # The gate opens when the coroutine before it waits, so the result cannot be there already.
+        answer, _ = await asyncio.gather(first(fray.get_job_context().run(leaf, 1, gate)), opens(gate))
+        return answer
 
 
 async def many(ctx):
     tracer = trace.get_tracer("mine")
+    gate = pathlib.Path("gathered").absolute()
 
     async def one(number):
         with tracer.start_as_current_span(f"coroutine {number}"):
-            return await ctx.run(leaf, number)
+            return await ctx.run(leaf, number, gate)
 
-    print(await asyncio.gather(*map(one, range(2))))
-    try:
-        await ctx.run(fails)
-    except ValueError as error:
-        print(error)
+    *answers, _ = await asyncio.gather(*map(one, range(2)), opens(gate))
+    print(answers)
+    gate = pathlib.Path("failing").absolute()
+    error, _ = await asyncio.gather(first(ctx.run(fails, gate)), opens(gate), return_exceptions=True)
+    print(error)
     done = ctx.run(leaf, 5)
     ctx.wait([done])
     print(await done)
@@ -358,18 +410,22 @@ def test_contexts_in_the_process_make_the_same_spans_for_the_users_own_exporter(
     assert done.stdout.splitlines() == expected * 2
 
 
-DEATH = """
+DEATH = (
+    WAITS
+    + """
 import os
 import signal
 import fray
 
 
 def dies():
+    until_waited_for("dies")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main():
     ctx = fray.init(cpus=1)
+    note_waits()
     try:
         ctx.get(ctx.create_task(dies, options=fray.TaskOptions(max_retries=0)))
     except fray.WorkerDiedError:
@@ -379,6 +435,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
+)
 
 
 def test_task_whose_worker_dies_has_no_span_and_who_waits_for_it_has_one_that_says_so(
@@ -425,3 +482,22 @@ def test_spans_that_are_lost_are_said_and_the_last_one_of_a_worker_is_waited_for
     spans = Spans(collector.spans)
     assert spans.line("run busy") == ["run busy", "submit busy"]
     assert len(spans.named("own work")) < 3000
+
+
+def test_an_interrupt_as_a_span_becomes_the_current_one_leaves_no_span_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fray._trace_recorder import _current
+    from opentelemetry import context, trace
+
+    attach, interrupts = context.attach, [KeyboardInterrupt]
+
+    def attach_and_raise(surroundings: context.Context) -> object:
+        token = attach(surroundings)
+        if interrupts:
+            raise interrupts.pop()
+        return token
+
+    before = context.get_current()
+    monkeypatch.setattr(context, "attach", attach_and_raise)
+    with pytest.raises(KeyboardInterrupt), _current(trace.INVALID_SPAN):
+        pass
+    assert context.get_current() == before

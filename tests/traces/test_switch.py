@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
+from tests.slowness import SLOWNESS
 from tests.traces.conftest import Collector, Run, Spans
 
-OTHERS_SECONDS = 5
+OTHERS_SECONDS = 10 * SLOWNESS
 """What a program without traces may take, on a machine with much to do."""
 
 PROGRAM = """

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import signal
+
 import pytest
-from fray import TaskOptions
+from fray import TaskCancelledError, TaskOptions
 from fray._attempts import call_with_retries
 
 
@@ -46,3 +48,22 @@ def test_other_failures_are_raised(options, kind):
 def test_stopped_call_is_not_retried():
     with pytest.raises(ValueError, match="no"):
         call_with_retries(failing(1), TaskOptions(retry_exceptions=True), lambda: True)
+
+
+def test_an_interrupted_call_is_not_tried_again() -> None:
+    def handler(number: int, frame: object) -> None:
+        raise TaskCancelledError("the task was cancelled")
+
+    calls: list[int] = []
+
+    def call() -> None:
+        calls.append(1)
+        signal.raise_signal(signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(TaskCancelledError):
+            call_with_retries(call, TaskOptions(retry_exceptions=True, max_retries=3))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert calls == [1]

@@ -64,6 +64,22 @@ def test_import_brings_few_modules_and_no_heavy_one():
     assert len(brought) <= MODULE_BUDGET, brought
 
 
+def test_node_can_be_started_before_what_it_does_not_need_is_imported():
+    code = (
+        "import sys, fray; from fray.backend.native import begin; "
+        "print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    )
+    later = ("fray.types", "fray.job.context", "fray.backend.native.context", "fray.backend.native.engine")
+    command = [sys.executable, "-c", code, *later, "cloudpickle", "dataclasses", "inspect"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []
+
+
+def test_modules_of_values_are_found_without_an_import_of_their_own():
+    code = "import fray; print(fray.types.TaskOptions is fray.TaskOptions, fray.JobContext, fray.ObjectRef)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("True <class 'fray.job.context.JobContext'>")
+
+
 @pytest.mark.parametrize(
     ("module", "names"),
     [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -34,6 +36,52 @@ def test_what_was_made_is_found_while_its_function_is_as_it_was(table: SentFunct
     assert table.find(fn, fn) is None
     note(table, fn, "made again")
     assert table.find(fn, fn) == "made again"
+
+
+scale = 2
+
+
+def scaled(number: int, by: int = 1) -> int:
+    return number * by * scale
+
+
+CHANGES: dict[str, Callable[[Any], None]] = {
+    "its code": lambda fn: setattr(fn, "__code__", (lambda number, by=1: number).__code__),
+    "its defaults": lambda fn: setattr(fn, "__defaults__", (3,)),
+    "keyword defaults": lambda fn: setattr(fn, "__kwdefaults__", {"by": 2}),
+    "an attribute": lambda fn: setattr(fn, "mark", 1),
+    "a global": lambda fn: fn.__globals__.update(scale=3),
+    "a global that goes": lambda fn: fn.__globals__.pop("scale") and None,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_function_is_not_found_after_a_change_of(table: SentFunctions[str], change: Callable[[Any], None]) -> None:
+    fn: Any = FunctionType(scaled.__code__, {"scale": 2}, "scaled", scaled.__defaults__)
+    note(table, fn, "made")
+    assert table.find(fn, fn) == "made"
+    change(fn)
+    assert table.find(fn, fn) is None
+
+
+def test_a_function_with_an_empty_cell_is_not_found(table: SentFunctions[str]) -> None:
+    fn: Any = adder(1)
+    note(table, fn, "made")
+    del fn.__closure__[0].cell_contents
+    assert table.find(fn, fn) is None
+
+
+def test_a_function_is_not_found_when_what_it_names_cannot_be_imported_any_more(
+    table: SentFunctions[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for held in (textwrap.dedent, (1, textwrap.dedent)):
+        fn: Any = adder(held)
+        note(table, fn, "made")
+        assert table.find(fn, fn) == "made"
+        with monkeypatch.context() as patched:
+            patched.setattr(textwrap, "dedent", None)
+            assert table.find(fn, fn) is None
+        assert table.find(fn, fn) == "made"
 
 
 def test_a_function_that_could_change_unseen_by_now_is_not_found(table: SentFunctions[str]) -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
@@ -15,6 +14,8 @@ import fray
 import pytest
 from fray import ActorOptions, RuntimeEnv, TaskOptions
 from fray.backend.native import NativeJobContext
+
+from tests.chaos.harness import eventually
 
 IMAGE = "localhost/fray-test-python"
 PACKAGES = (
@@ -183,7 +184,4 @@ def test_nothing_of_a_container_is_left_after_the_session(
 ) -> None:
     pid = ctx.get(ctx.create_task(os.getpid, options=TaskOptions(runtime_env=container())))
     ctx.close()
-    deadline = time.monotonic() + 10
-    while os.path.exists(f"/proc/{pid}"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"))

@@ -93,6 +93,23 @@ def test_a_task_has_its_packages_and_the_driver_does_not(
     assert sorted(os.listdir(sysconfig.get_path("purelib"))) == before
 
 
+def test_modules_of_folders_on_the_python_path_of_an_environment_are_found(
+    ctx: NativeJobContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fray_test_alpha.py").write_text("VERSION = 'on the path'\n")
+    monkeypatch.setenv("PYTHONPATH", "/nowhere")
+    env = RuntimeEnv(env={"PYTHONPATH": f"{tmp_path}:/nowhere/else"})
+    assert ctx.get(ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))) == "on the path"
+
+    class Asker:
+        def ask(self) -> tuple[str, bool]:
+            child = subprocess.run([sys.executable, "-c", "import fray_test_alpha"], check=False)
+            return installed_version(), child.returncode == 0
+
+    assert ctx.get(ctx.create_actor(Asker, options=ActorOptions(runtime_env=env)).ask()) == ("on the path", True)
+    assert not ctx.get(ctx.run(has_alpha))
+
+
 def test_different_environments_do_not_see_each_other(
     ctx: NativeJobContext, packages: Callable[..., RuntimeEnv]
 ) -> None:
@@ -267,7 +284,7 @@ def preparers() -> list[psutil.Process]:
         words = process.info["cmdline"] or []
         if (
             words[1:3] == ["env", "prepare"]
-            and process.info["environ"].get("XDG_CACHE_HOME") == os.environ["XDG_CACHE_HOME"]
+            and (process.info["environ"] or {}).get("XDG_CACHE_HOME") == os.environ["XDG_CACHE_HOME"]
         ):
             found.append(process)
     return found

@@ -93,8 +93,9 @@ def test_job_larger_than_the_node_is_refused(node: dict[str, Any]) -> None:
 
 
 def test_list_shows_why_a_job_waits_and_json_has_the_same(node: dict[str, Any]) -> None:
-    submit("sleep", "1000", cpus=2)
+    first = submit("sleep", "1000", cpus=2)
     waiting = submit("true", cpus=1)
+    eventually(lambda: described(first)["status"] == "running")
     assert "waits for CPU 1: the node has CPU 2, of which CPU 0 is free" in command("job", "list").ok()
     jobs = json.loads(command("job", "list", "--json", "--status", "pending").ok())["jobs"]
     assert [job["id"] for job in jobs] == [waiting]
@@ -117,6 +118,7 @@ def test_wait_has_a_timeout_and_gives_the_first_failure(node: dict[str, Any]) ->
     sleeper, good, bad = submit("sleep", "1000"), submit("true"), submit("sh", "-c", "exit 5")
     assert command("job", "wait", "--timeout", "0.1s", sleeper).code == TIMED_OUT
     assert command("job", "wait", good, bad).code == 5
+    eventually(lambda: described(sleeper)["status"] == "running")
     command("job", "stop", sleeper).ok()
     assert command("job", "wait", sleeper).code == 128 + signal.SIGINT
     assert described(sleeper)["status"] == "stopped"

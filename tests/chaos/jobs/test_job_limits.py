@@ -27,9 +27,10 @@ except OSError as error:
 """
 
 
-def groups_of(controller: str) -> list[Path]:
-    """Return the control groups of jobs that are there."""
-    return [path for path in Path("/sys/fs/cgroup").glob(f"{controller}/**/fray-*") if path.is_dir()]
+def groups_of(controller: str, *jobs: str) -> list[Path]:
+    """Return the control groups of these jobs that are there; other tests make groups too."""
+    root = Path("/sys/fs/cgroup")
+    return [path for job in jobs for path in root.glob(f"{controller}/**/fray-{job}-*") if path.is_dir()]
 
 
 def can_make_groups(controller: str) -> bool:
@@ -69,7 +70,7 @@ def test_job_out_of_memory_dies_alone_and_says_so_with_its_peak(cluster: LocalCl
     assert cluster.poll(small).status is JobStatus.RUNNING
     cluster.terminate(small)
     cluster.wait(small, timeout=PATIENCE)
-    assert groups_of("memory") == []
+    assert groups_of("memory", small, large) == []
 
 
 @needs_groups
@@ -86,7 +87,7 @@ def test_fork_bomb_under_a_limit_of_processes_is_contained_and_leaves_nothing(cl
     info = cluster.wait(bomb, timeout=PATIENCE)
     assert info.exit_code == 9
     assert cluster.logs(bomb) == "31 Resource temporarily unavailable\n"
-    assert groups_of("pids") == []
+    assert groups_of("pids", bomb, beside) == []
     eventually(lambda: not [p for p in marked_processes(current_marker()) if "made += 1" in p.command])
 
 
@@ -103,7 +104,7 @@ def test_shell_fork_bomb_ends_when_the_job_is_stopped(cluster: LocalCluster) -> 
     eventually(lambda: "on\n" in cluster.logs(bomb))
     cluster.terminate(bomb)
     assert cluster.wait(bomb, timeout=2 * PATIENCE).status is JobStatus.STOPPED
-    assert groups_of("pids") == []
+    assert groups_of("pids", bomb) == []
 
 
 def test_limit_of_files_is_that_of_each_process(cluster: LocalCluster) -> None:
@@ -132,11 +133,11 @@ def test_without_groups_each_process_is_held_to_its_memory(monkeypatch: pytest.M
 def test_groups_of_a_killed_supervisor_are_removed(cluster: LocalCluster) -> None:
     job = cluster.launch(python("held", HOG, "16", "1000", ram="128m", max_retries_preemption=0))
     eventually(lambda: cluster.logs(job) != "")
-    assert len(groups_of("memory")) == 1
+    assert len(groups_of("memory", job)) == 1
     supervisor = next(p for p in marked_processes(current_marker()) if "fray-supervisor" in p.command)
     supervisor.signal(9)
     assert cluster.wait(job, timeout=PATIENCE).status is JobStatus.FAILED
-    eventually(lambda: groups_of("memory") == [])
+    eventually(lambda: groups_of("memory", job) == [])
 
 
 @pytest.mark.parametrize("limit", [{"max_processes": 0}, {"max_files": -1}, {"max_files": 1.5}])

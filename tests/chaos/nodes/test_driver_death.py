@@ -54,9 +54,7 @@ def test_nothing_is_left_of_a_driver_killed_three_levels_deep_in_nested_tasks(jo
         else:
             driver.signal(signal.SIGKILL)
         driver.process.wait(20)
-        died = time.monotonic()
         eventually(lambda: not marked_processes(current_marker()), PROMPT, "no process is left of a dead driver")
-        assert time.monotonic() - died <= PROMPT
 
 
 def test_nothing_is_left_of_a_driver_killed_while_it_submits() -> None:

@@ -14,13 +14,22 @@ import pytest
 from fray import FrayError, NodeDiedError
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import PROMPT, Driver, current_marker, eventually, marked_processes, node_socket, the_node
+from tests.chaos.harness import (
+    PATIENCE,
+    PROMPT,
+    Driver,
+    current_marker,
+    eventually,
+    marked_processes,
+    node_socket,
+    the_node,
+)
 from tests.chaos.tasks import echo, sleep_forever, write_pid_and_hang
-from tests.conformance.gates import Journal
+from tests.conformance.gates import Gate, Journal
 from tests.slowness import SLOWNESS
 
-TOLD_SECONDS = 0.1 if SLOWNESS == 1 else 1.0
-"""From the node's death to the error in a waiter."""
+TOLD_SECONDS = 0.1 if SLOWNESS == 1 else 5.0
+"""From the node's death to the error in a waiter; on a busy machine, far less than without the news."""
 
 
 def test_every_waiter_is_told_within_100_ms(ctx: NativeJobContext, journal: Journal) -> None:
@@ -148,16 +157,23 @@ def test_the_folder_of_a_killed_node_is_removed_when_the_next_one_starts(
     eventually(lambda: not folder.exists())
 
 
-def test_a_stopped_node_does_not_hold_up_work_that_is_under_way(ctx: NativeJobContext) -> None:
+def test_a_stopped_node_does_not_hold_up_work_that_is_under_way(
+    engine: Callable[..., NativeJobContext], gate: Callable[[], Gate]
+) -> None:
     """The hot path does not pass through it."""
-    assert ctx.get([ctx.run(echo, number) for number in range(50)]) == list(range(50))
+    ctx = engine(cpus=1)
+    door, started = gate(), gate()
+    first = ctx.run(door.announce_and_wait, started)  # the driver keeps its lease as long as this task runs
+    started.wait()
     node = the_node()
     node.signal(signal.SIGSTOP)
     try:
-        assert ctx.get([ctx.run(echo, number) for number in range(50)], timeout=10) == list(range(50))
+        behind = [ctx.run(echo, number) for number in range(50)]
+        door.open_if_waited_for()
+        assert ctx.get([first, *behind], timeout=PATIENCE) == [None, *range(50)]
     finally:
         node.signal(signal.SIGCONT)
-    assert ctx.get(ctx.run(echo, 3), timeout=20) == 3
+    assert ctx.get(ctx.run(echo, 3), timeout=PATIENCE) == 3
 
 
 def test_a_program_whose_node_died_still_ends_with_its_own_exit_code() -> None:

@@ -62,6 +62,14 @@ void waits() {
 }
 FRAY_TASK(waits);
 
+// Says by files that it has begun, and that it was cancelled.
+void waits_and_tells(const std::string& mark) {
+  std::ofstream(mark) << 'x';
+  waits();
+  std::ofstream(mark + ".cancelled") << 'x';
+}
+FRAY_TASK(waits_and_tells);
+
 fray::ObjectRef<int> started(int a, int b) { return fray::submit(add, a, b); }
 FRAY_TASK(started);
 
@@ -90,3 +98,9 @@ int add_through(const fray::ActorHandle<Counter>& counter, int n) {
   return fray::get(counter.call(&Counter::add, n)).value_or_throw();
 }
 FRAY_TASK(add_through);
+
+class Starter {
+ public:
+  bool starts(const std::string& mark) { return fray::get(fray::submit(waits_and_tells, mark)).is_ok(); }
+};
+FRAY_ACTOR(Starter, (), starts);

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import fray
 import pytest
-from fray.backend.native import NativeJobContext
+from fray.backend.native import NativeJobContext, breakpoints
+from fray.backend.native.remote_pdb import RemotePdb
 
 from tests.unit.cli.conftest import Start, program_path
 
@@ -75,10 +78,10 @@ def test_stepping_past_the_end_of_the_task_ends_the_session(start: Start) -> Non
 
 
 def test_a_timeout_stands_still_while_somebody_looks(start: Start) -> None:
-    driver = start(ONE_TASK.replace("LIMIT", "0.5"))
+    driver = start(ONE_TASK.replace("LIMIT", "3"))  # within which a busy machine comes to the break point
     driver.expect(r"\(Pdb\) ")
     # Longer than the timeout and the grace after it.
-    driver.type("import time; time.sleep(4)")
+    driver.type("import time; time.sleep(7)")
     driver.expect(r"\(Pdb\) ")
     driver.type("c")
     driver.expect("result 50")
@@ -215,6 +218,61 @@ def test_a_task_that_waits_for_a_terminal_can_be_cancelled(home: Path, capfd: py
         with pytest.raises(fray.TaskCancelledError):
             ctx.get(ref)
         assert not list(folder.glob("debug-*.sock"))
+
+
+def stops_as_its_address_is_made() -> None:
+    class Interrupted(socket.socket):
+        def bind(self, address: Any) -> None:
+            super().bind(address)
+            raise InterruptedError("as a cancel that comes just then")
+
+    socket.socket = Interrupted
+    breakpoint()
+
+
+def test_a_task_that_is_stopped_as_it_begins_to_wait_for_a_terminal_leaves_no_socket(home: Path) -> None:
+    with NativeJobContext(cpus=1, debug=True) as ctx:
+        with pytest.raises(InterruptedError):
+            ctx.get(ctx.create_task(stops_as_its_address_is_made, options=fray.TaskOptions(max_calls=1)))
+        assert not list(Path(ctx.session_folder).glob("debug-*.sock"))
+
+
+def test_the_time_of_a_task_goes_on_where_it_is_stopped_as_its_time_begins_to_stand_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[bool] = []
+
+    def hold_timeout(held: bool) -> None:
+        told.append(held)
+        if held:
+            raise InterruptedError("as a cancel that comes just then")
+
+    monkeypatch.setenv(breakpoints.DEBUG_VARIABLE, "1")
+    monkeypatch.setattr("fray._native.hold_timeout", hold_timeout)
+    with pytest.raises(InterruptedError):
+        breakpoints.stop_task()
+    assert told == [True, False]
+
+
+def test_a_debugger_that_is_interrupted_as_it_closes_ends_with_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(socket.socket):
+        come = False
+
+        def close(self) -> None:
+            super().close()
+            if not self.come:
+                self.come = True
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "settrace", lambda trace: None)  # a debugger of the test goes on
+    here, there = socket.socketpair()
+    with there:
+        session = RemotePdb(Interrupted(fileno=here.detach()), breakpoints._session_ended)
+        monkeypatch.setattr(breakpoints, "_session", session)
+        with pytest.raises(KeyboardInterrupt):
+            session.finish()
+        breakpoints.end_debugging()
+        assert breakpoints._session is None, "the next task gets a debugger of its own"
 
 
 def test_fray_debug_without_a_waiting_task_says_so(home: Path) -> None:

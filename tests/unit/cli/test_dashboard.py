@@ -17,6 +17,8 @@ import pytest
 from fray.backend.native import NativeJobContext
 from fray.errors import UnsupportedError
 
+from tests.waiting import eventually
+
 from .conftest import Program
 
 PATIENCE = 60.0
@@ -358,11 +360,21 @@ def test_a_node_that_nobody_looks_at_sleeps(page: Page) -> None:
 
     assert any(of_a_while() == 0 for _ in range(30))
     page.get("now")
-    assert of_a_while() > 0, "who has asked for a document looks for a while"
+    assert any(of_a_while() > 0 for _ in range(3)), "who has asked for a document looks for a while"
     assert any(of_a_while() == 0 for _ in range(30))
 
 
 # ---- of a program's own node
+
+
+def _refuses(page: Page) -> bool:
+    try:
+        page.ask("/")
+    except ConnectionRefusedError:
+        return True
+    except ConnectionResetError:  # the node is just ending
+        return False
+    return False
 
 
 def test_an_embedded_node_has_a_dashboard_when_it_is_asked_for(home: Path) -> None:
@@ -376,8 +388,7 @@ def test_an_embedded_node_has_a_dashboard_when_it_is_asked_for(home: Path) -> No
         assert json.loads(page.ask("/api/v1/dashboard/session", Cookie=cookie)[2])["release"] == fray.__version__
         frame = link._repr_html_()
         assert 'src="http://localhost:' in frame and path not in frame
-    with pytest.raises(ConnectionRefusedError):
-        page.ask("/")
+    eventually(lambda: _refuses(page), what="the dashboard ends with its context")
 
 
 def test_a_context_without_a_dashboard_says_how_to_have_one(home: Path) -> None:

@@ -219,7 +219,7 @@ def test_an_interrupt_ends_it_and_its_workers(source: Path, home: Path) -> None:
     ) as process:
         assert mark.read_text() == "here"  # waits for the task
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert err == "fray run: interrupted\n"
     assert not list(home.glob("run/*/node.sock"))

@@ -18,6 +18,7 @@ import pytest
 from fray.backend.native import NativeJobContext
 
 from tests.conformance.gates import Gate
+from tests.slowness import SLOWNESS
 from tests.unit.cli.conftest import Program, program_path
 
 Stacks = Callable[..., list[dict[str, Any]]]
@@ -183,6 +184,9 @@ def test_text_names_the_task(ctx: NativeJobContext, gate: Gate, fray_program: Pr
 
 # ---- Where the time goes
 
+SECONDS = int(2 * SLOWNESS)
+"""For which a process that uses the CPU is watched: on a busy machine it runs only now and then."""
+
 
 def spins(arrived: Gate, end: str) -> None:
     """Use the CPU until a file is there."""
@@ -208,18 +212,18 @@ def spinning(ctx: NativeJobContext, home: Path) -> Iterator[int]:
 
 
 def test_a_process_that_is_watched_tells_where_its_time_goes(spinning: int, fray_program: Program) -> None:
-    done = fray_program("stack", "--pid", spinning, "--seconds", 1, "--json")
+    done = fray_program("stack", "--pid", spinning, "--seconds", SECONDS, "--json")
     assert done.returncode == 0, done.stderr
     flame = json.loads(done.stdout)
     frames = [dict(zip(flame["fields"], row, strict=True)) for row in flame["frames"]]
-    assert (flame["pid"], flame["problem"], flame["seconds"]) == (spinning, None, 1)
+    assert (flame["pid"], flame["problem"], flame["seconds"]) == (spinning, None, SECONDS)
     by_name = {frame["function"]: frame for frame in frames}
     caller, called = by_name["spins"], by_name["adds_up"]
     assert called["depth"] == caller["depth"] + 1
     assert called["file"].endswith("test_stack.py")
     assert 0 < called["samples"] <= caller["samples"] <= flame["samples"]
     assert caller["start"] <= called["start"]
-    text = fray_program("stack", "--pid", spinning, "--seconds", 1).stdout
+    text = fray_program("stack", "--pid", spinning, "--seconds", SECONDS).stdout
     assert "adds_up" in text and " %" in text
 
 

@@ -23,6 +23,8 @@ from typing import Any
 import pyte
 import pytest
 
+from tests.waiting import eventually
+
 from .conftest import Program, program_path
 
 PATIENCE = 40.0
@@ -148,6 +150,19 @@ def node(fray_program: Program) -> Iterator[dict[str, Any]]:
     fray_program("stop")
 
 
+def figures_when(node: dict[str, Any], holds: Callable[[Any], bool]) -> Any:
+    """Ask for the figures of the dashboard until they fit; programs tell them some time after their tasks ended."""
+    headers = {"Authorization": f"Bearer {Path(node['token_file']).read_text().strip()}"}
+    request = urllib.request.Request(f"{node['url']}/api/v1/dashboard/now", headers=headers)
+
+    def figures() -> Any:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            now = json.load(answer)
+        return now if holds(now) else None
+
+    return eventually(figures, every=0.05)
+
+
 @pytest.fixture
 def work(node: dict[str, Any], home: Path) -> Iterator[Callable[[int], None]]:
     """A program of the node that has run some tasks, and runs so many more when it is told to."""
@@ -187,18 +202,13 @@ def test_without_a_terminal_the_figures_are_text_and_those_of_the_dashboard(
     fray_program: Program, node: dict[str, Any], work: Callable[[int], None]
 ) -> None:
     work(300)
+    now = figures_when(node, lambda now: now["tasks"]["ended"] == 303)
     shown = fray_program("top", stdin=subprocess.DEVNULL)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "\x1b" not in shown.stdout
-    headers = {"Authorization": f"Bearer {Path(node['token_file']).read_text().strip()}"}
-    with urllib.request.urlopen(
-        urllib.request.Request(f"{node['url']}/api/v1/dashboard/now", headers=headers), timeout=30
-    ) as answer:
-        now = json.load(answer)
     lines = shown.stdout.splitlines()
     assert lines[0].startswith(f"Fray {node['release']} at {node['url']}, up for ")
     assert f"ended    {now['tasks']['ended']:,}, {now['tasks']['failed']:,} of them failed" in lines
-    assert now["tasks"]["ended"] == 303
     rows = {line.split("  ")[0]: line for line in lines}
     assert re.search(r"^step +\S+ +0 +300 +0 ", rows["step"])
     assert re.search(r"^fails +\S+ +0 +1 +1 ", rows["fails"])
@@ -242,8 +252,9 @@ def test_a_narrow_terminal_has_fewer_columns_and_a_wider_one_more(
 
 
 def test_a_terminal_that_cannot_move_its_cursor_gets_text(
-    open_terminal: Callable[..., Terminal], work: Callable[[int], None]
+    open_terminal: Callable[..., Terminal], node: dict[str, Any], work: Callable[[int], None]
 ) -> None:
+    figures_when(node, lambda now: now["tasks"]["ended"] == 3 and now["cpus"]["leased"] == 0)
     top = open_terminal(TERM="dumb")
     top.until(r"Fray \S+ at http", r"CPUs +0 of 2 leased", r"other ")
     assert b"\x1b" not in top.raw
