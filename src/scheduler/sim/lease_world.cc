@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kMostSteps = 20'000;
 constexpr std::uint32_t kFaultySteps = 250;  // faults come before this step
 constexpr std::uint32_t kMostReservations = 4;
+constexpr std::uint32_t kCrowdedTasks = 100;  // enough that they come for longer than a reservation needs to age
 
 }  // namespace
 
@@ -42,6 +43,16 @@ LeaseWorld::LeaseWorld(std::uint64_t seed, SimulationLog& log)
     driver.to_submit = 1 + random_.below(random_.percent(20) ? 30 : 6);
     table_.client_joined(next_process_++);
   }
+  if (seed % 32 == 0) crowd();
+}
+
+// In a crowded world one driver wants more than there is, of several shapes and without end, while a reservation waits for
+// the whole machine. Without such worlds hardly any reservation waits for as long as it takes to age.
+void LeaseWorld::crowd() {
+  actors_to_come_ = faults_left_ = tasks_left_ = 0;
+  reservations_to_come_ = 1;
+  crowded_ = true;
+  for (auto& [id, driver] : processes_) driver.to_submit = kCrowdedTasks;
 }
 
 void LeaseWorld::run() {

@@ -143,6 +143,7 @@ class LeaseWorld {
   };
 
   // lease_world.cc: the schedule and the node.
+  void crowd();
   std::vector<Choice> choices() const;
   void step(const Choice& choice);
   void inject_fault();
@@ -231,6 +232,7 @@ class LeaseWorld {
   std::uint32_t faults_left_ = 0;
   std::uint32_t tasks_left_ = 0;  // bounds the number of children
   bool finishing_ = false;
+  bool crowded_ = false;  // see crowd()
   std::uint32_t failing_starts_ = 0;
   std::vector<WorkShape> shapes_;
   std::uint32_t plain_of_other_key_ = 0;  // the shape that asks for nothing, of key 1

@@ -10,11 +10,12 @@ void LeaseWorld::make_reservation() {
   --reservations_to_come_;
   const std::vector<ProcessId> roots = living_roots();
   const ProcessId home = next_process_++;
-  const ProcessId root = random_.percent(70) ? roots[random_.below(roots.size())] : 0;
+  const ProcessId root = crowded_ || random_.percent(70) ? roots[random_.below(roots.size())] : 0;
   const std::int64_t tenths = 5 * (1 + random_.below(4));
   ResourceSet resources = tenths_of("CPU", tenths);
   if (random_.percent(20)) resources.add(tenths_of("GPU", 10));
   if (!table_.table().state().limits.total.covers(resources)) resources = tenths_of("CPU", 5);
+  if (crowded_) resources = table_.table().state().limits.total;
   // Work may ask for a part of the whole, or for a part of its first bundle.
   const std::string any = fmt::format("CPU@{}", home);
   const std::string first = any + ".0";
