@@ -93,8 +93,9 @@ void add_wait_functions(nb::module_& module) {
       .def("set_tracer", set_tracer, "What makes the spans of calls that are sent, and of waits; None for none.",
            "calls", "waits")
       .def("cancel", cancel, "Whether the task had not ended.", "client", "ref", "force", "recursive")
-      .def("is_waiting", is_waiting, "Whether no worker has had the task; with `cancel` none ever will.", "client",
-           "ref", "cancel")
+      .def("is_waiting", is_waiting,
+           "Whether the task has not begun, as far as is known here; with `cancel`, whether it now never will.",
+           "client", "ref", "cancel")
       .def("note_own_socket", note_own_socket, "Only this process makes the descriptor readable.", "descriptor")
       .def("make_queue", make_queue, "A queue of refs that became ready.", "client");
   Methods(module.attr("CompletionQueue"))

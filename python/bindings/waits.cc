@@ -333,7 +333,13 @@ Answer<bool> cancel(PythonClient*, PythonRef* ref, bool force, bool recursive) {
 
 Answer<bool> is_waiting(PythonClient*, PythonRef* ref, bool cancel) {
   if (!check_own(ref->owner)) return Raised();
-  return ref->owner->client->tasks().is_waiting(ref->object, cancel);
+  client::Submission& tasks = ref->owner->client->tasks();
+  if (!cancel) return tasks.is_waiting(ref->object);
+  GilHooks hooks(ref->owner);
+  Result<bool> withdrawn = tasks.withdraw(ref->object, hooks);
+  if (withdrawn.is_ok()) return withdrawn.value();
+  if (!PyErr_Occurred()) raise_status(withdrawn.status());
+  return Raised();
 }
 
 void note_own_socket(int descriptor) { os::note_own_socket(descriptor); }

@@ -53,8 +53,9 @@ struct Lease {
   bool blocked = false;        // its task waits in get; it takes no tasks
   bool draining = false;       // to be returned when `sent` is empty
   bool dead = false;
-  bool stalled = false;   // its running task is slow: nothing is queued behind it until it answers
-  bool recalled = false;  // its worker was asked to return the tasks that it has not started
+  bool stalled = false;  // its running task is slow: nothing is queued behind it until it answers
+  std::uint32_t recalls =
+      0;  // how often its worker was asked for the tasks that it has not started, and has not answered
   Clock::time_point idle_since;
   Clock::time_point last_answer;
   GivenFunctions functions;  // which the worker has been given on this socket
@@ -64,7 +65,7 @@ struct Lease {
 
   bool idle() const { return sent.empty(); }
   bool usable() const { return !blocked && !draining && !dead; }
-  bool may_return() const { return !recalled && !dead && !blocked && sent.size() > 1; }  // what it has not started
+  bool may_return() const { return recalls == 0 && !dead && !blocked && sent.size() > 1; }  // what it has not started
 };
 
 }  // namespace fray::client

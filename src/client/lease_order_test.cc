@@ -76,7 +76,7 @@ TEST(LeaseOrder, AgreesWithALookThroughAllWhateverHappens) {
           lease.draining = true;
           break;
         case 2:
-          lease.recalled = !lease.recalled;
+          lease.recalls = 1 - lease.recalls;
           break;
         case 3:
           lease.sent.resize(draw(20));

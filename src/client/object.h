@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "model/ids.h"
 #include "wire/value.h"
 
@@ -70,6 +71,11 @@ struct Object {
     return is_ready() || (stream && detail->stream->available.load(std::memory_order_acquire) > 0);
   }
   bool failed() const { return wire::is_failure(encoding); }
+  // Whether it has failed because its task was cancelled, as its owner knows.
+  bool was_cancelled() const {
+    return is_ready() && encoding == wire::Encoding::kStatus && !bytes.empty() &&
+           static_cast<StatusCode>(bytes[0]) == StatusCode::kCancelled;
+  }
   bool is_ready() const { return state.load(std::memory_order_acquire) == State::kReady; }
   ObjectDetail& details() {
     if (!detail) {

@@ -57,6 +57,7 @@ void Reading::read_leases() {
   ledger_.sockets().read_ready([this](Lease* lease) FRAY_REQUIRES(client_mutex) {
     const std::uint64_t seen = kernel_.news();
     ledger_.receive(lease);
+    if (tasks_.take_found_begun()) kernel_.note_news();  // somebody waits for that, and no object became ready
     if (kernel_.news() != seen) kernel_.note_progress();
   });
 }

@@ -1,6 +1,7 @@
 #include "client/submission.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,7 @@
 namespace fray::client {
 
 namespace {
+constexpr std::chrono::seconds kAskBackLimit{1};  // a worker answers within a millisecond, unless it was stopped
 thread_local std::uint32_t current_depth = 0;
 thread_local std::uint64_t current_starter = 0;
 }  // namespace
@@ -167,16 +169,34 @@ bool Submission::cancel(Object* object, bool force, bool recursive) {
   return cancelled;
 }
 
-bool Submission::is_waiting(Object* object, bool cancel) {
+bool Submission::is_waiting(Object* object) const {
   ClientLock lock(mutex_);
-  Task* task = object->producer;
-  bool waiting = task != nullptr && task->state != Task::State::kSent;
-  if (waiting && cancel) {
-    ledger_.cancel(object, false);
+  const Task* task = object->producer;
+  if (task == nullptr) return false;
+  return task->state != Task::State::kSent || (task->queue != nullptr && task->lease->sent.front() != task);
+}
+
+Result<bool> Submission::withdraw(Object* object, WaitHooks& hooks) {
+  {
+    ClientLock lock(mutex_);
+    Task* task = object->producer;
+    if (task == nullptr) return object->was_cancelled();
+    const bool sent = task->state == Task::State::kSent;
+    if (sent && !tasks_.ask_back(task)) return false;
+    if (!sent) ledger_.cancel(object, false);
     reading_.settle();
     kernel_.changed();
+    if (!sent) return true;
   }
-  return waiting;
+  auto answered = [object]() FRAY_REQUIRES(client_mutex) {
+    return object->producer == nullptr || !object->producer->unwanted;
+  };
+  PlainWait waiter(hooks);
+  const WaitResult result = kernel_.wait(answered, Clock::now() + kAskBackLimit, waiter);
+  ClientLock lock(mutex_);
+  if (object->producer != nullptr) object->producer->unwanted = false;
+  if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
+  return object->was_cancelled();
 }
 
 }  // namespace fray::client

@@ -46,8 +46,11 @@ class Submission {
   std::uint64_t next_number();
   // Cancels the tasks with numbers from `first` to before `end`, and the tasks that these have started.
   void cancel_between(std::uint64_t first, std::uint64_t end);
-  // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
-  bool is_waiting(Object* object, bool cancel);
+  // Whether the task of `object` has not begun, as far as is known here: a worker may just have begun it.
+  bool is_waiting(Object* object) const;
+  // Cancels the task of `object` if it has not begun, which its worker is asked where it was sent. False: it has begun or
+  // ended otherwise, or the worker has not answered for a second. kCancelled: the hooks have interrupted the wait.
+  Result<bool> withdraw(Object* object, WaitHooks& hooks);
   // Begins or ends a reservation (model/reservation.h). The node learns of it in order with what this process submits.
   void set_aside(const wire::SetAside& reservation);
   void put_back(const std::string& name);

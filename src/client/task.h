@@ -46,6 +46,7 @@ struct Task {
   bool cancelled = false;
   bool generator = false;
   bool constructs = false;  // an actor: it goes to the node, and has no result
+  bool unwanted = false;    // its worker was asked for it: it ends as cancelled if the worker has not begun it
   std::uint8_t attempt = 0;
   std::uint16_t returns = 1;
   std::int32_t retries_left = 0;   // after lost workers, and after exceptions that allow a retry; -1: no limit

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto kStealAfter = 2ms;  // a worker that has not answered for this time returns tasks that it has not started
+// After this time it does so even if no other worker could run them at once, so that later ones do not overtake them for long.
+constexpr auto kPassedOverAfter = 100ms;
 
 }  // namespace
 
@@ -156,10 +158,7 @@ void TaskTable::pay(TaskQueue* queue) {
     }
     chosen->draining = true;
     queue->order.place(chosen);
-    if (chosen->sent.size() > 1) {
-      wire::append_frame(chosen->socket.output(), wire::DirectType::kRecall, 0);
-      ledger_.send_out(chosen);
-    }
+    if (chosen->sent.size() > 1) recall(chosen);
   }
 }
 
@@ -171,21 +170,35 @@ TaskTable::Spare TaskTable::spare_of(const TaskQueue& queue) {
   return queue.order.usable() < queue.most_leases ? Spare::kMayBeGranted : Spare::kNone;
 }
 
+Clock::duration TaskTable::patience(Spare spare) { return spare == Spare::kNone ? kPassedOverAfter : kStealAfter; }
+
 void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
   const Spare spare = spare_of(*queue);
-  if (spare == Spare::kNone) return;
   const bool shares = spare == Spare::kIdle && queue->order.has_worth_sharing();
   const Lease* silent = queue->order.longest_silent();
-  if (!shares && (silent == nullptr || now - silent->last_answer < kStealAfter)) return;
+  if (!shares && (silent == nullptr || now - silent->last_answer < patience(spare))) return;
   for (Lease* lease : queue->order.returnable()) {
-    lease->stalled = now - lease->last_answer >= kStealAfter;
+    lease->stalled = now - lease->last_answer >= patience(spare);
     if (!lease->stalled && !shares) break;  // the leases behind it have answered later
     if (!lease->stalled && lease->sent.size() < kWorthSharing) continue;
-    lease->recalled = true;
-    queue->order.place(lease);
-    wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
-    ledger_.send_out(lease);
+    recall(lease);
   }
+}
+
+// The worker answers with kReturned, also where it has begun all tasks.
+void TaskTable::recall(Lease* lease) {
+  ++lease->recalls;
+  lease->queue->order.place(lease);
+  wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
+  ledger_.send_out(lease);
+}
+
+bool TaskTable::ask_back(Task* task) {
+  Lease* lease = task->lease;
+  if (task->queue == nullptr || lease->dead || lease->sent.front() == task) return false;
+  task->unwanted = true;
+  recall(lease);  // again, if an earlier one is under way: the task may have been sent after it
+  return true;
 }
 
 void TaskTable::tick(Clock::time_point now, bool closing) {
@@ -233,10 +246,10 @@ std::optional<Clock::time_point> TaskTable::next_due() const {
       due = std::min(due, has_unwanted_leases(*queue) ? kAtOnce : idle->idle_since + limits_.keep_idle);
     }
     const Lease* silent = order.longest_silent();
-    const Spare spare = silent == nullptr ? Spare::kNone : spare_of(*queue);
-    if (spare == Spare::kNone) continue;
+    if (silent == nullptr) continue;
+    const Spare spare = spare_of(*queue);
     const bool at_once = spare == Spare::kIdle && order.has_worth_sharing();
-    due = std::min(due, at_once ? kAtOnce : silent->last_answer + kStealAfter);
+    due = std::min(due, at_once ? kAtOnce : silent->last_answer + patience(spare));
   }
   if (due == Clock::time_point::max()) return std::nullopt;
   return due;

@@ -127,6 +127,7 @@ void TaskLedger::enqueue(Task* task, bool again) {
   }
   task->state = Task::State::kQueued;
   task->lease = nullptr;
+  task->unwanted = false;
   sender_of(*task).ready(task, again);
 }
 

@@ -13,6 +13,8 @@ namespace fray::client {
 namespace {
 
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // how much work may wait at a worker behind its running task
+// One task of up to this run time waits there although it is more work, where no further worker could be had for it.
+constexpr std::uint64_t kLongestSentAheadNs = 50'000'000;
 
 std::size_t depth_for(std::uint64_t mean_ns) {
   if (mean_ns == 0) return 1;
@@ -60,7 +62,10 @@ std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
   if (lease.stalled) return 0;
   std::uint64_t before = lease.sent.back()->function->mean_ns;
   if (before == 0 || next.function->mean_ns == 0) return 0;
-  std::size_t depth = depth_for(std::max(before, next.function->mean_ns));
+  const std::uint64_t longer = std::max(before, next.function->mean_ns);
+  std::size_t depth = depth_for(longer);
+  const bool all_are_here = lease.queue->order.usable() >= lease.queue->most_leases;
+  if (depth == 1 && longer <= kLongestSentAheadNs && all_are_here) depth = 2;
   return depth > lease.sent.size() ? depth - lease.sent.size() : 0;
 }
 
@@ -127,7 +132,6 @@ void TaskTable::handle(Lease* lease, const wire::Incoming& frame) {
 void TaskTable::on_returned(Lease* lease, std::string_view body) {
   Result<wire::Returned> returned = wire::decode<wire::Returned>(body);
   if (!returned.is_ok()) return ledger_.lease_ended(lease);
-  lease->recalled = false;
   if (returned->reason == wire::ReturnReason::kBlocked) {
     lease->blocked = true;
     // Its resources are free already; another lease has to be given back in its place.
@@ -138,11 +142,14 @@ void TaskTable::on_returned(Lease* lease, std::string_view body) {
   for (auto it = returned->tasks.rbegin(); it != returned->tasks.rend(); ++it) {
     Task* task = ledger_.take_sent(lease, *it);
     if (task == nullptr) continue;
-    if (task->cancelled) {  // the task was cancelled while the worker returned it
-      ledger_.fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
+    if (task->cancelled || task->unwanted) {  // cancelled while the worker returned it, or asked back for that
+      ledger_.fail(task, StatusCode::kCancelled, kCancelledUnsent);
     } else {
       ledger_.enqueue(task, true);
     }
+  }
+  if (returned->reason == wire::ReturnReason::kRecalled && lease->recalls > 0 && --lease->recalls == 0) {
+    for (Task* begun : lease->sent) found_begun_ |= std::exchange(begun->unwanted, false);
   }
   lease->queue->order.place(lease);
   dispatch(lease->queue);
@@ -163,7 +170,9 @@ void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
   drop_lease(lease);
   for (auto position = static_cast<std::ptrdiff_t>(sent.size()) - 1; position >= 0; --position) {
     Task* task = sent[static_cast<std::size_t>(position)];
-    if (position < started || task->cancelled) {
+    if (position >= started && task->unwanted) {
+      ledger_.fail(task, StatusCode::kCancelled, kCancelledUnsent);
+    } else if (position < started || task->cancelled) {
       retry_or_fail(task, lost);
     } else {
       ledger_.enqueue(task, true);

@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "client/lease.h"
@@ -59,6 +60,12 @@ class TaskTable : private TaskSender {
   void reclaim(std::uint32_t demand, std::uint32_t count);
   void clear();  // the node is gone; TaskLedger fails every task
 
+  // Asks the worker of a task that was sent for it: the task is no longer `unwanted` when the worker has answered, and
+  // has ended as cancelled if it had not begun. False: it has begun, as far as is known here.
+  bool ask_back(Task* task);
+  // Whether a task that was asked back turned out to have begun since the last call.
+  bool take_found_begun() { return std::exchange(found_begun_, false); }
+
   // No further task will name this key: the node is told so when the present ones have ended.
   void retire_key(std::uint32_t key);
   // Time-driven work: balance, idle leases. `closing`: return every idle lease.
@@ -89,6 +96,8 @@ class TaskTable : private TaskSender {
   // The workers that could run the tasks that wait behind a running one.
   enum class Spare : std::uint8_t { kNone, kMayBeGranted, kIdle };
   static Spare spare_of(const TaskQueue& queue);
+  static Clock::duration patience(Spare spare);
+  void recall(Lease* lease);
   void tick(TaskQueue* queue, Clock::time_point now, bool closing);
   void pay(TaskQueue* queue);
   void give_back(Lease* lease);
@@ -107,6 +116,7 @@ class TaskTable : private TaskSender {
   std::map<std::uint32_t, TaskQueue*> holding_;  // by number: queues that have leases
   TaskQueue* last_queue_ = nullptr;    // the queue that was asked for last; most tasks are like the one before
   std::vector<std::uint32_t> paused_;  // numbers of queues
+  bool found_begun_ = false;
   std::set<std::uint32_t> retired_keys_;
   std::vector<std::uint32_t> settled_keys_;  // of these: a queue has neither tasks nor leases any more
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;

@@ -10,6 +10,7 @@
 
 #include "client/demand_window.h"
 #include "client/shared_memory.h"
+#include "client/task_queue.h"
 #include "model/work_shape.h"
 #include "wire/demand.h"
 #include "wire/lease.h"
@@ -387,6 +388,129 @@ TEST_F(TaskTableTest, ReturnedTasksGoElsewhereExactlyOnce) {
   ledger_.flush();
   first.read();
   EXPECT_EQ(first.tasks.size(), 4u) << "a blocked worker is sent nothing";
+}
+
+TEST_F(TaskTableTest, OneTaskOf20MillisecondsIsSentAheadWhereAllWorkersAreThatThereCanBe) {
+  FakeWorker first, second;
+  function_->mean_ns = 20'000'000;
+  for (int i = 0; i < 5; ++i) submit();
+  grant(1, &first);
+  ledger_.flush();
+  first.read();
+  EXPECT_EQ(first.tasks.size(), 1u) << "another worker may come and begin the second task at once";
+  grant(2, &second);
+  ledger_.flush();
+  first.read();
+  second.read();
+  EXPECT_EQ(first.tasks.size() + second.tasks.size(), 4u);
+  EXPECT_EQ(first.tasks.size(), 2u);
+}
+
+TEST_F(TaskTableTest, TaskOf100MillisecondsIsNotSentAhead) {
+  FakeWorker first, second;
+  function_->mean_ns = 100'000'000;
+  for (int i = 0; i < 5; ++i) submit();
+  grant(1, &first);
+  grant(2, &second);
+  ledger_.flush();
+  first.read();
+  EXPECT_EQ(first.tasks.size(), 1u);
+}
+
+TEST_F(TaskTableTest, TaskThatIsAskedBackEndsAsCancelledWhenItsWorkerReturnsIt) {
+  FakeWorker worker;
+  function_->mean_ns = 1'000'000;
+  Object* running = submit();
+  Object* behind = submit();
+  grant(1, &worker);
+  ledger_.flush();
+  EXPECT_FALSE(table_.ask_back(running->producer));
+  ASSERT_TRUE(table_.ask_back(behind->producer));
+  worker.read();
+  EXPECT_EQ(worker.recalls, 1);
+  worker.give_back(wire::ReturnReason::kRecalled, {behind->id.sequence});
+  ledger_.receive(lease(0));
+  EXPECT_TRUE(behind->was_cancelled());
+  EXPECT_FALSE(running->is_ready());
+  EXPECT_FALSE(table_.take_found_begun());
+}
+
+TEST_F(TaskTableTest, TaskThatIsAskedBackAndHasBegunGoesOn) {
+  FakeWorker worker;
+  function_->mean_ns = 1'000'000;
+  submit();
+  Object* behind = submit();
+  grant(1, &worker);
+  ledger_.flush();
+  ASSERT_TRUE(table_.ask_back(behind->producer));
+  worker.give_back(wire::ReturnReason::kRecalled, {});
+  ledger_.receive(lease(0));
+  EXPECT_TRUE(table_.take_found_begun());
+  EXPECT_FALSE(behind->producer->unwanted);
+  worker.read();
+  for (std::uint64_t task : worker.tasks) worker.answer(task);
+  ledger_.receive(lease(0));
+  EXPECT_TRUE(behind->is_ready());
+  EXPECT_FALSE(behind->failed());
+}
+
+TEST_F(TaskTableTest, AnswerToAnEarlierRecallSaysNothingOfATaskThatIsAskedBackAfterIt) {
+  FakeWorker worker;
+  function_->mean_ns = 1'000'000;
+  submit();
+  submit();
+  Object* last = submit();
+  grant(1, &worker);
+  ledger_.flush();
+  ASSERT_TRUE(table_.ask_back(results_[1]->producer));
+  ASSERT_TRUE(table_.ask_back(last->producer));
+  worker.give_back(wire::ReturnReason::kRecalled, {});
+  ledger_.receive(lease(0));
+  EXPECT_TRUE(last->producer->unwanted);
+  worker.give_back(wire::ReturnReason::kRecalled, {last->id.sequence});
+  ledger_.receive(lease(0));
+  EXPECT_TRUE(last->was_cancelled());
+}
+
+TEST_F(TaskTableTest, TaskThatIsAskedBackIsNotRunElsewhereWhenItsWorkerDies) {
+  FakeWorker first, second;
+  function_->mean_ns = 1'000'000;
+  Object* started = submit(1);
+  Object* behind = submit(1);
+  grant(1, &first);
+  ledger_.flush();
+  ASSERT_TRUE(table_.ask_back(behind->producer));
+  table_.worker_lost(1, lost(started->id.sequence));
+  EXPECT_TRUE(behind->was_cancelled());
+  grant(2, &second);
+  ledger_.flush();
+  second.read();
+  EXPECT_EQ(second.tasks, std::vector{started->id.sequence});
+}
+
+TEST_F(TaskTableTest, TaskBehindASlowOneComesBackThoughAllWorkersAreBusyWithLaterTasks) {
+  FakeWorker first, second;
+  function_->mean_ns = 20'000'000;
+  for (int i = 0; i < 8; ++i) submit();
+  grant(1, &first);
+  grant(2, &second);
+  ledger_.flush();
+  lease(0)->last_answer = Clock::now() - std::chrono::milliseconds(50);
+  lease(0)->queue->order.place(lease(0));
+  table_.tick(Clock::now(), false);
+  first.read();
+  EXPECT_EQ(first.recalls, 0);
+  table_.tick(Clock::now() + std::chrono::milliseconds(60), false);
+  first.read();
+  ASSERT_EQ(first.recalls, 1);
+  first.give_back(wire::ReturnReason::kRecalled, {first.tasks[1]});
+  ledger_.receive(lease(0));
+  second.read();
+  second.answer(second.tasks[0], 20'000'000);
+  ledger_.receive(lease(1));
+  ledger_.flush();
+  second.read();
+  EXPECT_EQ(second.tasks.back(), first.tasks[1]) << "it is the first that another worker gets";
 }
 
 TEST_F(TaskTableTest, LostWorkerFailsWhatItStartedAndKeepsTheRest) {

@@ -28,6 +28,8 @@ WITHIN = 60.0
 """Seconds after which something that must happen is taken not to happen."""
 
 
+Calls = tuple[list[futures.Future[int]], list[futures.Future[int]]]
+
 CONTEXTS = ("native", "thread", "sync")
 
 
@@ -174,6 +176,94 @@ def test_calls_that_wait_can_be_cancelled_and_running_ones_cannot(
             assert [call.result(WITHIN) for call in running] == [0] * len(running)
             assert not running[0].cancel()
     assert journal.lines() == []
+
+
+def note_or_wait(gate: Gate | None, journal: Journal | None, value: int) -> int:
+    """A function that the engine takes for a short one, because nearly all of its calls are."""
+    if gate is not None:
+        gate.wait()
+    if journal is not None:
+        journal.add(value)
+    return value
+
+
+def send_behind(executor: fray.Executor, gates: list[Gate], journal: Journal, count: int) -> Calls:
+    """Start calls that wait at gates, one for each worker, and then calls that are sent to the workers behind them."""
+    assert list(executor.map(note_or_wait, [None] * 40, [None] * 40, range(40))) == list(range(40))
+    running = [executor.submit(note_or_wait, closed, None, 0) for closed in gates]
+    eventually(lambda: all(call.running() for call in running))
+    return running, [executor.submit(note_or_wait, None, journal, number) for number in range(count)]
+
+
+def test_calls_that_a_worker_has_and_has_not_begun_can_be_cancelled(
+    native: fray.JobContext, gate: Callable[[], Gate], tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    gates = [gate(), gate()]
+    with fray.Executor(context=native) as executor:
+        running, behind = send_behind(executor, gates, journal, 100)
+        states = [call.running() for call in behind]
+        cancelled = [call.cancel() for call in behind[1::2]]
+        cancelled_running = [call.cancel() for call in running]
+        for closed in gates:
+            closed.open()
+        assert [call.result(WITHIN) for call in running] == [0, 0]
+        assert [call.result(WITHIN) for call in behind[::2]] == list(range(0, 100, 2))
+    assert all(call.cancelled() for call in behind[1::2])
+    assert (states, cancelled, cancelled_running) == ([False] * 100, [True] * 50, [False] * 2)
+    assert sorted(map(int, journal.lines())) == list(range(0, 100, 2))
+
+
+def test_shutdown_cancels_what_workers_have_and_have_not_begun(
+    native: fray.JobContext, gate: Callable[[], Gate], tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    gates = [gate(), gate()]
+    executor = fray.Executor(context=native)
+    running, behind = send_behind(executor, gates, journal, 100)
+    executor.shutdown(wait=False, cancel_futures=True)
+    assert all(call.cancelled() for call in behind)
+    for closed in gates:
+        closed.open()
+    executor.shutdown()
+    assert [call.result(0) for call in running] == [0, 0]
+    assert journal.lines() == []
+
+
+def test_many_threads_cancel_calls_that_workers_have_while_others_wait_for_them(
+    native: fray.JobContext, gate: Callable[[], Gate], tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    gates = [gate(), gate()]
+    with fray.Executor(context=native) as executor, futures.ThreadPoolExecutor(9) as threads:
+        running, behind = send_behind(executor, gates, journal, 80)
+        waiter = threads.submit(running[0].result)
+        outcomes = list(threads.map(lambda call: call.cancel(), behind * 2))
+        for closed in gates:
+            closed.open()
+        assert waiter.result(WITHIN) == 0
+    assert all(outcomes)
+    assert journal.lines() == []
+
+
+def test_cancel_of_a_call_whose_worker_does_not_answer_gives_up(
+    native: fray.JobContext, gate: Callable[[], Gate], tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    gates = [gate(), gate()]
+    with fray.Executor(context=native) as executor:
+        running, behind = send_behind(executor, gates, journal, 2)
+        workers = [worker["pid"] for worker in native.engine.status()["workers"] if worker["pid"]]
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+        cancelled = [call.cancel() for call in behind]
+        for pid in workers:
+            os.kill(pid, signal.SIGCONT)
+        for closed in gates:
+            closed.open()
+        assert [call.result(WITHIN) for call in running] == [0, 0]
+    assert cancelled == [False, False]
+    assert sorted(map(int, journal.lines())) == [0, 1]
 
 
 def test_a_thread_in_result_wakes_when_the_call_is_cancelled(native: fray.JobContext, gate: Callable[[], Gate]) -> None:

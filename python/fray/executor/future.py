@@ -59,7 +59,10 @@ class TaskFuture(Future[T]):
     # ---- asked by users
 
     def cancel(self) -> bool:
-        """Cancel the call if it has not begun; return whether it is cancelled."""
+        """Cancel the call if it has not begun, which its worker is asked, and return whether it is cancelled.
+
+        A worker that does not answer for a second counts as having begun the call.
+        """
         if not self.done():
             if not self.owner.is_waiting(self, cancel=True):
                 return False
@@ -67,7 +70,7 @@ class TaskFuture(Future[T]):
         return self.cancelled()
 
     def running(self) -> bool:
-        """Return whether the call has begun and not ended. A call that was sent to a worker counts as begun."""
+        """Return whether the call has begun and not ended, as far as this process knows."""
         return self._state not in _DONE and not self.owner.is_waiting(self, cancel=False)
 
     def done(self) -> bool:
