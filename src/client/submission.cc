@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "client/call.h"
+#include "client/plain_wait.h"
 #include "client/task_queue.h"
 #include "model/reservation.h"
 #include "model/resource_text.h"

@@ -57,7 +57,7 @@ class Engine(Protocol):
         """Cancel the task of `ref`; no effect on an object that was put or a task that has ended."""
 
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
-        """Return whether the task of `ref` has not begun, as far as is known; with `cancel`, whether it now never will."""
+        """Return whether the task of `ref` has not begun, as far as is known; with `cancel`, whether it never will."""
         return False
 
     # ---- objects
