@@ -75,6 +75,18 @@ def test_modules_and_texts_are_programs_too(program: str) -> None:
     assert (done.stdout, done.returncode) == (ANSWER, 7), done.stderr
 
 
+def test_progress_bars_of_a_program_that_is_named_like_their_package(tmp_path: Path) -> None:
+    program = tmp_path / "tqdm.py"
+    program.write_text(
+        "import ray\n"
+        "from ray.experimental.tqdm_ray import tqdm\n"
+        "f = ray.remote(lambda name: sum(tqdm(range(3), desc=name)))\n"
+        "print(ray.get([f.remote('a'), f.remote('b')]))\n"
+    )
+    done = run(sys.executable, "-m", "fray.ray", str(program))
+    assert done.stdout == "[3, 3]\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
