@@ -87,6 +87,13 @@ def test_progress_bars_of_a_program_that_is_named_like_their_package(tmp_path: P
     assert done.stdout == "[3, 3]\n", done.stderr
 
 
+def test_levels_of_logging_are_numbers_or_names_in_any_case() -> None:
+    text = "import logging, ray; ray.init(num_cpus=1, logging_level={!r}); print(logging.getLogger('ray').level)"
+    for level in ("error", "ERROR", 40):
+        done = run(sys.executable, "-m", "fray.ray", "-c", text.format(level))
+        assert done.stdout == "40\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
