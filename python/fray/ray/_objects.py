@@ -12,11 +12,13 @@ from fray.ray import _session, exceptions
 from fray.ray._errors import raise_translated
 from fray.ray._refs import ObjectRef, ObjectRefGenerator
 
-__all__ = ["cancel", "get", "get_actor", "kill", "put", "wait"]
+__all__ = ["cancel", "get", "get_actor", "kill", "put", "two_sided", "wait"]
 
 _state = _session.state
 _LOOK_SECONDS = 0.2
 """The time between two looks whether one of several refs has failed."""
+two_sided: dict[str, str] = {}
+"""By the ids of tensors that only the actors of a group may get: the transport that their method names."""
 
 
 def get(
@@ -32,6 +34,8 @@ def get(
     context = _state.context or _session.context()
     if timeout is not None:
         timeout = _seconds(timeout)
+    if two_sided and not _use_object_store:
+        _refuse_two_sided(refs)
     try:
         if isinstance(refs, ObjectRef):
             return context.get(refs, timeout)
@@ -40,6 +44,16 @@ def get(
     except Exception as error:
         raise_translated(error)
     return _get_other(context, refs, timeout)
+
+
+def _refuse_two_sided(refs: Any) -> None:
+    for ref in refs if isinstance(refs, (list, tuple)) else [refs]:
+        transport = two_sided.get(ref.hex()) if isinstance(ref, ObjectRef) else None
+        if transport is not None:
+            raise ValueError(
+                f"Trying to use two-sided tensor transport: {transport} for ray.get. This is only supported for "
+                "one-sided transports such as NIXL or the OBJECT_STORE."
+            )
 
 
 def _seconds(timeout: float) -> float | None:

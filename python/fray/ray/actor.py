@@ -18,6 +18,7 @@ from fray.ray._calls import process, start_in_name_of_call
 from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit, leave
 from fray.ray._ids import ActorID
+from fray.ray._objects import two_sided
 from fray.ray._options import (
     OF_CALLS,
     actor_options,
@@ -72,6 +73,8 @@ class _Method(NamedTuple):
     """How often a call is repeated when its process dies; None: as often as the actor's options say."""
     most_items: int = 0
     """A generator waits while so many of its items were not taken; 0: the engine alone says when."""
+    transport: str | None = None
+    """How Ray would send the tensors that it returns."""
 
     def shape(self) -> Shape:
         """Return the shape of the arguments."""
@@ -132,6 +135,7 @@ class ActorMethod(Startable):
         retries = self._options.get("max_task_retries", info.retries)
         if retries is not None:
             link = link.with_retries(retries)
+        self._transport = (self._options.get("tensor_transport") or info.transport or "").upper()
         most_items = self._options.get("_generator_backpressure_num_objects", info.most_items)
         self._link: Any = link.with_most_items(most_items) if most_items else link
         self._special = {
@@ -158,6 +162,8 @@ class ActorMethod(Startable):
                 result = self._link.submit(self._method_name, args, kwargs, self._call)
         except Exception as error:
             raise_translated(error)
+        if self._transport in ("GLOO", "NCCL"):
+            two_sided[result.hex()] = self._transport
         if self._streams:
             return ObjectRefGenerator(result)
         return None if self._returns == 0 else result
@@ -426,9 +432,9 @@ def _describe(cls: type[Any], name: str, method: Callable[..., Any], kind: Metho
         parameters = [(part.name, int(part.kind), part.default is not empty) for part in signature.parameters.values()]
     returns = options.get("num_returns")
     most_items = options.get("_generator_backpressure_num_objects") or 0
-    return _Method(
-        streams, returns if isinstance(returns, int) else 1, parameters, options.get("max_task_retries"), most_items
-    )
+    count = returns if isinstance(returns, int) else 1
+    transport = options.get("tensor_transport")
+    return _Method(streams, count, parameters, options.get("max_task_retries"), most_items, transport)
 
 
 def _groups(wanted: Any) -> dict[str, int] | None:
