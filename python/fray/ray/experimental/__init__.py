@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fray.ray._others import nothing
+
 # fmt: off
 __all__ = [
     "CommunicatorHandle", "CommunicatorMetadata", "TensorTransportManager", "TensorTransportMetadata",
@@ -46,8 +48,4 @@ def create_collective_group(actors: list[Any], backend: str, name: str | None = 
     return CommunicatorHandle(list(actors), backend, name)
 
 
-def _nothing(*args: Any, **kwargs: Any) -> None:
-    """Do nothing: what a method has returned is a copy, and nobody asks a transport or needs a group."""
-
-
-destroy_collective_group = register_tensor_transport = wait_tensor_freed = _nothing
+destroy_collective_group = register_tensor_transport = wait_tensor_freed = nothing
