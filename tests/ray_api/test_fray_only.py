@@ -696,3 +696,15 @@ def test_a_transport_of_the_program_is_taken_and_not_asked(fray_as_ray: Any) -> 
             return value
 
     assert ray.get(Actor.remote().echo.remote([1, 2])) == [1, 2]
+
+
+def test_packages_of_a_task_replace_those_of_the_job_whichever_tool_installs_them() -> None:
+    text = (
+        "import ray\n"
+        "ray.init(num_cpus=1, runtime_env={'pip': ['there-is-none']})\n"
+        "f = ray.remote(runtime_env={'conda': {'dependencies': ['there_is_none']}})(lambda: 1)\n"
+        "try:\n    ray.get(f.remote())\n"
+        "except ray.exceptions.RuntimeEnvSetupError as error:\n    print('conda' in str(error))\n"
+    )
+    done = run(sys.executable, "-m", "fray.ray", "-c", text, PATH="/usr/bin")
+    assert done.stdout == "True\n", done.stderr
