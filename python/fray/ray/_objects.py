@@ -10,15 +10,13 @@ from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
 from fray.ray._errors import raise_translated
-from fray.ray._refs import ObjectRef, ObjectRefGenerator
+from fray.ray._refs import ObjectRef, ObjectRefGenerator, two_sided
 
-__all__ = ["cancel", "get", "get_actor", "kill", "put", "two_sided", "wait"]
+__all__ = ["cancel", "get", "get_actor", "kill", "put", "wait"]
 
 _state = _session.state
 _LOOK_SECONDS = 0.2
 """The time between two looks whether one of several refs has failed."""
-two_sided: dict[str, str] = {}
-"""By the ids of tensors that only the actors of a group may get: the transport that their method names."""
 
 
 def get(

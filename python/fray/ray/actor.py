@@ -18,7 +18,6 @@ from fray.ray._calls import process, start_in_name_of_call
 from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit, leave
 from fray.ray._ids import ActorID
-from fray.ray._objects import two_sided
 from fray.ray._options import (
     OF_CALLS,
     actor_options,
@@ -28,7 +27,7 @@ from fray.ray._options import (
     settled,
 )
 from fray.ray._options import method as method
-from fray.ray._refs import ObjectRefGenerator, failed_refs, is_counted
+from fray.ray._refs import ObjectRefGenerator, failed_refs, is_counted, two_sided
 from fray.ray._signature import Shape
 from fray.ray._startable import Startable
 from fray.ray.exceptions import ActorDiedError
