@@ -449,6 +449,38 @@ def test_asynchronous_actors(ray: Any) -> None:
     assert asyncio.run(items()) == [0, 1, 2]
 
 
+def test_constructors_of_asynchronous_actors_run_on_the_event_loop(ray: Any) -> None:
+    @ray.remote
+    class Started:
+        def __init__(self) -> None:
+            self.loop = asyncio.get_running_loop()
+            self.ticks = 0
+            self.task = self.loop.create_task(self.tick())
+
+        async def tick(self) -> None:
+            self.ticks += 1
+
+        async def result(self) -> tuple[int, bool]:
+            await self.task
+            return self.ticks, self.loop is asyncio.get_running_loop()
+
+    @ray.remote
+    class Opened:
+        async def __init__(self, value: int, *, fails: bool = False) -> None:
+            await asyncio.sleep(0.01)
+            self.value = value
+            if fails:
+                raise ValueError("it cannot be opened")
+
+        def result(self) -> int:
+            return self.value
+
+    assert ray.get(Started.remote().result.remote()) == (1, True)
+    assert ray.get(Opened.remote(3).result.remote()) == 3
+    with pytest.raises(ray.exceptions.ActorDiedError, match="it cannot be opened"):
+        ray.get(Opened.remote(3, fails=True).result.remote())
+
+
 def test_a_cancelled_coroutine_is_told(ray: Any, tmp_path: Path) -> None:
     @ray.remote
     class Async:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import pickle
 import subprocess
@@ -73,6 +74,25 @@ def test_modules_and_texts_are_programs_too(program: str) -> None:
         timeout=60,
     )
     assert (done.stdout, done.returncode) == (ANSWER, 7), done.stderr
+
+
+def test_progress_bars_of_a_program_that_is_named_like_their_package(tmp_path: Path) -> None:
+    program = tmp_path / "tqdm.py"
+    program.write_text(
+        "import ray\n"
+        "from ray.experimental.tqdm_ray import tqdm\n"
+        "f = ray.remote(lambda name: sum(tqdm(range(3), desc=name)))\n"
+        "print(ray.get([f.remote('a'), f.remote('b')]))\n"
+    )
+    done = run(sys.executable, "-m", "fray.ray", str(program))
+    assert done.stdout == "[3, 3]\n", done.stderr
+
+
+def test_levels_of_logging_are_numbers_or_names_in_any_case() -> None:
+    text = "import logging, ray; ray.init(num_cpus=1, logging_level={!r}); print(logging.getLogger('ray').level)"
+    for level in ("error", "ERROR", 40):
+        done = run(sys.executable, "-m", "fray.ray", "-c", text.format(level))
+        assert done.stdout == "40\n", done.stderr
 
 
 @pytest.mark.parametrize(
@@ -623,3 +643,68 @@ def test_an_init_that_is_interrupted_ends_the_node_that_it_has_begun(monkeypatch
     with pytest.raises(KeyboardInterrupt):
         _session.init("local")
     assert not begun
+
+
+def test_tensors_between_actors_pass_the_store_whichever_transport_is_named(fray_as_ray: Any) -> None:
+    import numpy
+
+    ray = fray_as_ray
+    collective = importlib.import_module("fray.ray.experimental.collective")
+
+    @ray.remote
+    class Actor:
+        @ray.method(tensor_transport="gloo")
+        def ones(self) -> Any:
+            self.tensor = numpy.ones(1000)
+            return self.tensor
+
+        @ray.method(tensor_transport="nixl")
+        def two(self) -> Any:
+            return numpy.full(2, 2.0)
+
+        def total(self, tensor: Any) -> float:
+            ray.experimental.wait_tensor_freed(tensor)
+            return float(tensor.sum())
+
+    sender, receiver = Actor.options(num_cpus=0).remote(), Actor.options(num_cpus=0).remote()
+    group = collective.create_collective_group([sender, receiver], backend="torch_gloo")
+    assert group.actors == [sender, receiver]
+    tensor = sender.ones.remote()
+    assert ray.get([receiver.total.remote(tensor), sender.total.remote(tensor)]) == [1000, 1000]
+    for refs in (tensor, [tensor]):
+        with pytest.raises(ValueError, match="two-sided tensor transport: GLOO"):
+            ray.get(refs)
+    assert ray.get(tensor, _use_object_store=True).sum() == 1000
+    assert ray.get(sender.two.remote()).sum() == 4
+    collective.destroy_collective_group(group)
+
+
+def test_a_transport_of_the_program_is_taken_and_not_asked(fray_as_ray: Any) -> None:
+    ray = fray_as_ray
+
+    class Transport(ray.experimental.TensorTransportManager):
+        pass
+
+    meta = ray.experimental.TensorTransportMetadata(tensor_meta=[((3,), "f")], tensor_device="cpu")
+    assert meta.tensor_device == "cpu"
+    ray.experimental.register_tensor_transport("mine", ["cpu"], Transport, list)
+
+    @ray.remote(num_cpus=0)
+    class Actor:
+        @ray.method(tensor_transport="mine")
+        def echo(self, value: Any) -> Any:
+            return value
+
+    assert ray.get(Actor.remote().echo.remote([1, 2])) == [1, 2]
+
+
+def test_packages_of_a_task_replace_those_of_the_job_whichever_tool_installs_them() -> None:
+    text = (
+        "import ray\n"
+        "ray.init(num_cpus=1, runtime_env={'pip': ['there-is-none']})\n"
+        "f = ray.remote(runtime_env={'conda': {'dependencies': ['there_is_none']}})(lambda: 1)\n"
+        "try:\n    ray.get(f.remote())\n"
+        "except ray.exceptions.RuntimeEnvSetupError as error:\n    print('conda' in str(error))\n"
+    )
+    done = run(sys.executable, "-m", "fray.ray", "-c", text, PATH="/usr/bin")
+    assert done.stdout == "True\n", done.stderr

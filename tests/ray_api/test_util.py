@@ -162,7 +162,7 @@ def test_placement_groups(ray: Any) -> None:
     strategies = _module(ray, "util.scheduling_strategies")
     group = ray.util.placement_group([{"CPU": 1}, {"CPU": 1}], name="pair")
     assert group.wait(30) and ray.get(group.ready()) == group
-    assert group.bundle_count == 2 and group.bundle_specs[0]["CPU"] == 1 and len(group.id.hex()) == 36
+    assert group.bundle_count == 2 and str(group.bundle_specs[0]["CPU"]) == "1.0" and len(group.id.hex()) == 36
     assert ray.util.get_placement_group("pair") == group
     assert ray.util.placement_group_table(group)["state"] == "CREATED"
     assert ray.util.get_current_placement_group() is None

@@ -22,6 +22,7 @@ from types import GeneratorType
 from typing import Any, NoReturn
 
 from fray._native import call_is_cancelled, starter
+from fray.backend.native.actor_event_loop import actor_loop
 from fray.errors import TaskCancelledError
 from fray.job.actors import current_actor
 from fray.ray import _session, _title
@@ -84,7 +85,8 @@ class Actor:
         named = dict(zip(keywords, args[count:], strict=True))
         running_actor.set(Call(f"{kind.__name__}.__init__", f"{kind.__module__}.{kind.__qualname__}.__init__", 0))
         try:
-            self._instance = kind(*args[:count], **named)
+            made = partial(kind, *args[:count], **named)
+            self._instance = actor_loop().run_until_complete(_on_loop(made)) if self.is_asynchronous else made()
         except (Exit, SystemExit):
             leave()
         except BaseException as error:
@@ -240,6 +242,16 @@ _SPECIAL: dict[str, Any] = {
     WITH_OPTIONS: Actor._with_options,
     WITH_OPTIONS_STREAMING: Actor._with_options,
 }
+
+
+async def _on_loop(made: partial[Any]) -> Any:
+    """Make the instance of an asynchronous actor, whose constructor finds the event loop running or waits on it."""
+    kind: Any = made.func
+    if not inspect.iscoroutinefunction(kind.__init__):
+        return made()
+    instance = kind.__new__(kind, *made.args, **made.keywords)
+    await instance.__init__(*made.args, **made.keywords)
+    return instance
 
 
 def _retried(method: Any, allowed: Any, retries: int) -> Any:

@@ -50,6 +50,9 @@ _NAMES: dict[str, dict[str, str]] = {
         "exceptions": "ObjectRefStreamEndOfStreamError",
     },
     "ray.cross_language": {"_others": _LANGUAGES},
+    "ray.experimental.collective": {
+        "experimental": "CommunicatorHandle create_collective_group destroy_collective_group"
+    },
     "ray.internal": {"_others": "free"},
     "ray.job_config": {"_others": "JobConfig"},
     "ray.types": {"_refs": "ObjectRef"},

@@ -10,7 +10,7 @@ from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
 from fray.ray._errors import raise_translated
-from fray.ray._refs import ObjectRef, ObjectRefGenerator
+from fray.ray._refs import ObjectRef, ObjectRefGenerator, two_sided
 
 __all__ = ["cancel", "get", "get_actor", "kill", "put", "wait"]
 
@@ -32,6 +32,8 @@ def get(
     context = _state.context or _session.context()
     if timeout is not None:
         timeout = _seconds(timeout)
+    if two_sided and not _use_object_store:
+        _refuse_two_sided(refs)
     try:
         if isinstance(refs, ObjectRef):
             return context.get(refs, timeout)
@@ -40,6 +42,16 @@ def get(
     except Exception as error:
         raise_translated(error)
     return _get_other(context, refs, timeout)
+
+
+def _refuse_two_sided(refs: Any) -> None:
+    for ref in refs if isinstance(refs, (list, tuple)) else [refs]:
+        transport = two_sided.get(ref.hex()) if isinstance(ref, ObjectRef) else None
+        if transport is not None:
+            raise ValueError(
+                f"Trying to use two-sided tensor transport: {transport} for ray.get. This is only supported for "
+                "one-sided transports such as NIXL or the OBJECT_STORE."
+            )
 
 
 def _seconds(timeout: float) -> float | None:

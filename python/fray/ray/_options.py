@@ -20,6 +20,7 @@ __all__ = [
 
 _SMALLEST = 0.0001
 _NUMBER = (int, float, type(None))
+_PACKAGES = ("pip", "uv", "conda")
 _UNIT_SHARE = 0.001
 """The amount that a task takes of the resource that stands for a type of accelerator or for a label."""
 
@@ -218,6 +219,8 @@ def check_runtime_env(env: Mapping[str, Any] | None) -> None:
 
 def _runtime_env(own: Mapping[str, Any] | None) -> RuntimeEnv | None:
     jobs = _session.state.runtime_env
+    if any((own or {}).get(kind) for kind in _PACKAGES):  # those of a task replace the job's, of whichever kind
+        jobs = {key: value for key, value in jobs.items() if key not in _PACKAGES}
     env: dict[str, Any] = {**jobs, **(own or {})}
     if not env:
         return None

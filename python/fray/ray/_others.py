@@ -16,7 +16,7 @@ __all__ = [
     "WORKER_MODE", "BaseContext", "ClientBuilder", "Deprecated", "DeveloperAPI", "JobConfig", "Language",
     "LoggingConfig", "PublicAPI", "RayDeprecationWarning", "client", "cpp_function", "disable_log_once_globally",
     "enable_periodic_logging", "free", "global_worker", "is_tracing_enabled", "java_actor_class", "java_function",
-    "main", "memory_summary", "post_mortem", "set_trace", "show_in_dashboard",
+    "main", "memory_summary", "nothing", "post_mortem", "set_trace", "show_in_dashboard",
 ]
 # fmt: on
 
@@ -94,22 +94,11 @@ def memory_summary(*args: object, **kwargs: object) -> str:
     return f"{store['used_bytes']} of {store['limit_bytes']} bytes of shared memory hold objects"
 
 
-def free(object_refs: Any, local_only: bool = False) -> None:
-    """Do nothing: an object is freed when the last ref to it is gone."""
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """Do nothing: an object is freed with its last ref, no transport is asked, and there is no dashboard of Ray."""
 
 
-def show_in_dashboard(message: str, key: str = "", dtype: str = "text") -> None:
-    """Do nothing: there is no dashboard of Ray."""
-
-
-def disable_log_once_globally() -> None:
-    """Do nothing."""
-
-
-def enable_periodic_logging() -> None:
-    """Do nothing."""
-
-
+free = show_in_dashboard = disable_log_once_globally = enable_periodic_logging = nothing
 _global_is_tracing_enabled = False
 
 
@@ -151,19 +140,16 @@ PublicAPI = DeveloperAPI = Deprecated = _mark
 _CPP = "fray.cpp_function(library, name) is a function of C++"
 
 
-def java_function(*args: Any) -> NoReturn:
-    """Refuse: there is no Java here."""
-    raise NotImplementedError(f"ray.java_function{args}: there is no Java here; {_CPP}")
+def _refusal(name: str, why: str) -> Any:
+    def refuse(*args: Any) -> NoReturn:
+        raise NotImplementedError(f"ray.{name}{args}: {why}")
+
+    return refuse
 
 
-def java_actor_class(*args: Any) -> NoReturn:
-    """Refuse: there is no Java here."""
-    raise NotImplementedError(f"ray.java_actor_class{args}: there is no Java here")
-
-
-def cpp_function(*args: Any) -> NoReturn:
-    """Refuse: functions of C++ are called through the context API."""
-    raise NotImplementedError(f"ray.cpp_function{args}: {_CPP}, which fray.JobContext runs")
+java_function = _refusal("java_function", f"there is no Java here; {_CPP}")
+java_actor_class = _refusal("java_actor_class", "there is no Java here")
+cpp_function = _refusal("cpp_function", f"{_CPP}, which fray.JobContext runs")
 
 
 def client(*args: Any, **kwargs: Any) -> NoReturn:

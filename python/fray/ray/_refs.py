@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "failed_refs", "is_counted",
+    "two_sided",
 ]
 # fmt: on
 
@@ -33,6 +34,8 @@ T = TypeVar("T")
 _TASK_BYTES, _INDEX_BYTES = 24, 4
 NO_CPU = TaskOptions(resources={"CPU": 0})
 """The options of this package's own small tasks, which must not wait for a CPU."""
+two_sided: dict[str, str] = {}
+"""By the ids of tensors that only the actors of a group may get: the transport that their method names."""
 
 
 class ObjectRef(Generic[T]):

@@ -172,7 +172,7 @@ def init(
         if runtime_env is not None:
             state.runtime_env = dict(runtime_env)
         if configure_logging:
-            _logger.setLevel(logging_level)
+            _logger.setLevel(logging_level.upper() if isinstance(logging_level, str) else logging_level)
         if where is not None and given:
             raise ValueError(f"{', '.join(given)} must not be provided when connecting to an existing cluster")
         existing = current.existing_job_context()

@@ -27,7 +27,7 @@ from fray.ray._options import (
     settled,
 )
 from fray.ray._options import method as method
-from fray.ray._refs import ObjectRefGenerator, failed_refs, is_counted
+from fray.ray._refs import ObjectRefGenerator, failed_refs, is_counted, two_sided
 from fray.ray._signature import Shape
 from fray.ray._startable import Startable
 from fray.ray.exceptions import ActorDiedError
@@ -72,6 +72,8 @@ class _Method(NamedTuple):
     """How often a call is repeated when its process dies; None: as often as the actor's options say."""
     most_items: int = 0
     """A generator waits while so many of its items were not taken; 0: the engine alone says when."""
+    transport: str | None = None
+    """How Ray would send the tensors that it returns."""
 
     def shape(self) -> Shape:
         """Return the shape of the arguments."""
@@ -132,6 +134,7 @@ class ActorMethod(Startable):
         retries = self._options.get("max_task_retries", info.retries)
         if retries is not None:
             link = link.with_retries(retries)
+        self._transport = (self._options.get("tensor_transport") or info.transport or "").upper()
         most_items = self._options.get("_generator_backpressure_num_objects", info.most_items)
         self._link: Any = link.with_most_items(most_items) if most_items else link
         self._special = {
@@ -158,6 +161,8 @@ class ActorMethod(Startable):
                 result = self._link.submit(self._method_name, args, kwargs, self._call)
         except Exception as error:
             raise_translated(error)
+        if self._transport in ("GLOO", "NCCL"):
+            two_sided[result.hex()] = self._transport
         if self._streams:
             return ObjectRefGenerator(result)
         return None if self._returns == 0 else result
@@ -426,9 +431,9 @@ def _describe(cls: type[Any], name: str, method: Callable[..., Any], kind: Metho
         parameters = [(part.name, int(part.kind), part.default is not empty) for part in signature.parameters.values()]
     returns = options.get("num_returns")
     most_items = options.get("_generator_backpressure_num_objects") or 0
-    return _Method(
-        streams, returns if isinstance(returns, int) else 1, parameters, options.get("max_task_retries"), most_items
-    )
+    count = returns if isinstance(returns, int) else 1
+    transport = options.get("tensor_transport")
+    return _Method(streams, count, parameters, options.get("max_task_retries"), most_items, transport)
 
 
 def _groups(wanted: Any) -> dict[str, int] | None:

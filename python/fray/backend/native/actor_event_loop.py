@@ -10,7 +10,7 @@ import os
 from asyncio.tasks import _enter_task, _leave_task  # pyright: ignore[reportPrivateUsage]
 from collections.abc import AsyncIterator, Coroutine, Generator
 from contextvars import Context, copy_context
-from functools import partial
+from functools import cache, partial
 from inspect import CORO_CREATED, getcoroutinestate, isasyncgen, isawaitable, iscoroutine, isgenerator
 from types import CoroutineType, coroutine
 from typing import Any
@@ -19,15 +19,22 @@ from fray._native import ActorHost
 from fray.backend.native.refs import awaited_refs
 from fray.errors import DeadlockError
 
-__all__ = ["serve_on_loop"]
+__all__ = ["actor_loop", "serve_on_loop"]
 
 _TASK_NAME = "fray call"  # without a name, asyncio would format one for each task
 _LOOK_SECONDS = 0.05  # between two looks at what the calls of a fully occupied actor wait for
 
 
+@cache
+def actor_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of this process's actor, on which its constructor may start tasks."""
+    return asyncio.new_event_loop()
+
+
 def serve_on_loop(host: ActorHost, limit: int) -> None:
     """Run calls as tasks of one event loop, at most `limit` at once, until the node lets go of the actor."""
-    asyncio.run(_EventLoopHost(host, limit).run())
+    with asyncio.Runner(loop_factory=actor_loop) as runner:
+        runner.run(_EventLoopHost(host, limit).run())
 
 
 class _EventLoopHost:

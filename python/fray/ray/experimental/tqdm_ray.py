@@ -38,7 +38,8 @@ class tqdm:
         self.total = total
         self.n = 0
         self._bar: Any = _NoBar()
-        if find_spec("tqdm") is not None:
+        found = find_spec("tqdm")
+        if found is not None and found.submodule_search_locations is not None:  # no program of that name
             interval = 0.5 if flush_interval_s is None else flush_interval_s
             self._bar = import_module("tqdm").tqdm(desc=desc, total=total, unit=unit or "it", mininterval=interval)
         self.refresh = self._bar.refresh

@@ -169,7 +169,8 @@ def placement_group(
         raise ValueError(f"Bundles must not be empty, nor hold nothing but zeros: {bundles}")
     if lifetime not in (None, "detached"):
         raise ValueError("placement group `lifetime` argument must be either `None` or 'detached'")
-    group = PlacementGroup(PlacementGroupID.from_random(), [dict(bundle) for bundle in bundles], name, strategy)
+    specs = [{resource: float(amount) for resource, amount in bundle.items()} for bundle in bundles]
+    group = PlacementGroup(PlacementGroupID.from_random(), specs, name, strategy)
     total: dict[str, float] = {}
     for bundle in bundles:
         for resource, amount in bundle.items():

@@ -66,20 +66,15 @@ def _tasks() -> Iterable[dict[str, Any]]:
 
 def _task(name: str, state: str, pid: int) -> dict[str, Any]:
     return {
-        "task_id": None,
         "attempt_number": 0,
         "name": name,
         "state": state,
         "job_id": _session.job_id().hex(),
-        "actor_id": None,
         "type": "ACTOR_TASK" if "." in name else "NORMAL_TASK",
         "func_or_class_name": name,
-        "parent_task_id": None,
         "node_id": _session.node_id().hex(),
         "worker_pid": pid,
-        "start_time_ms": None,
-        "end_time_ms": None,
-        "error_message": None,
+        **dict.fromkeys(("task_id", "actor_id", "parent_task_id", "start_time_ms", "end_time_ms", "error_message")),
     }
 
 
