@@ -94,7 +94,7 @@ void add_wait_functions(nb::module_& module) {
            "calls", "waits")
       .def("cancel", cancel, "Whether the task had not ended.", "client", "ref", "force", "recursive")
       .def("is_waiting", is_waiting,
-           "Whether the task has not begun, as far as is known here; with `cancel`, whether it now never will.",
+           "Whether the task has not begun, as far as is known; with `cancel`, whether it never will.",
            "client", "ref", "cancel")
       .def("note_own_socket", note_own_socket, "Only this process makes the descriptor readable.", "descriptor")
       .def("make_queue", make_queue, "A queue of refs that became ready.", "client");

@@ -429,7 +429,9 @@ def cancel(client: Client, ref: ObjectRef, force: bool, recursive: bool) -> bool
     """Whether the task had not ended."""
 
 def is_waiting(client: Client, ref: ObjectRef, cancel: bool) -> bool:
-    """Whether no worker has had the task; with `cancel` none ever will."""
+    """
+    Whether the task has not begun, as far as is known; with `cancel`, whether it never will.
+    """
 
 def note_own_socket(descriptor: int) -> None:
     """Only this process makes the descriptor readable."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "failed_refs", "is_counted",
-    "two_sided",
+    "MOST_TWO_SIDED", "NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "failed_refs",
+    "is_counted", "two_sided",
 ]
 # fmt: on
 
@@ -36,6 +36,8 @@ NO_CPU = TaskOptions(resources={"CPU": 0})
 """The options of this package's own small tasks, which must not wait for a CPU."""
 two_sided: dict[str, str] = {}
 """By the ids of tensors that only the actors of a group may get: the transport that their method names."""
+MOST_TWO_SIDED = 10_000
+"""Of the last such tensors, so that the ids of a long program take no more and more memory."""
 
 
 class ObjectRef(Generic[T]):

@@ -27,7 +27,7 @@ from fray.ray._options import (
     settled,
 )
 from fray.ray._options import method as method
-from fray.ray._refs import ObjectRefGenerator, failed_refs, is_counted, two_sided
+from fray.ray._refs import MOST_TWO_SIDED, ObjectRefGenerator, failed_refs, is_counted, two_sided
 from fray.ray._signature import Shape
 from fray.ray._startable import Startable
 from fray.ray.exceptions import ActorDiedError
@@ -162,6 +162,8 @@ class ActorMethod(Startable):
         except Exception as error:
             raise_translated(error)
         if self._transport in ("GLOO", "NCCL"):
+            if len(two_sided) >= MOST_TWO_SIDED:
+                two_sided.pop(next(iter(two_sided)))
             two_sided[result.hex()] = self._transport
         if self._streams:
             return ObjectRefGenerator(result)
