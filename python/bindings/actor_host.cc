@@ -37,6 +37,7 @@ struct RunningCall {
   ActorCall* call = nullptr;
 };
 thread_local RunningCall running_call;
+thread_local ActorCall* handed_call = nullptr;  // the call that an event loop takes its first step in
 
 constexpr std::uint64_t kLongestTakeNs = 1'000'000;  // so that the event loop is not kept from other work
 
@@ -188,7 +189,9 @@ class Batch {
   // False with a Python exception set when there is no memory.
   bool add(ActorCall* call) {
     client::Submission::set_starter(call->ordinal);
+    handed_call = call;
     const bool added = begin(call);
+    handed_call = nullptr;
     client::Submission::set_starter(0);
     return added;
   }
@@ -311,6 +314,11 @@ bool call_is_cancelled() {
   const auto [host, call] = running_call;
   // In a forked child the loop belongs to the parent, and its mutex may stay locked.
   return call != nullptr && !host->owner->inherited && host->loop->is_cancelled(call);
+}
+
+std::pair<ProcessId, std::uint64_t> running_task() {
+  if (handed_call != nullptr) return {handed_call->task.client, handed_call->task.number};
+  return {client::current_call.client, client::current_call.number};
 }
 
 std::uint64_t starter() { return client::Submission::starter(); }

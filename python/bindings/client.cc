@@ -220,6 +220,11 @@ std::map<std::string, double> client_total_resources(PythonClient* self) {
 
 FileName client_session_folder(PythonClient* self) { return {self->client->node().folder}; }
 
+std::string client_id_of(PythonClient* self, ProcessId owner, std::uint64_t number) {
+  const wire::Session& node = self->client->node();
+  return text_of(ObjectId{node.epoch, owner == 0 ? node.process : owner, number});
+}
+
 Answer<Nothing> client_drain_output(PythonClient* self) {
   if (!check_own(self)) return Raised();
   GilHooks hooks(self);

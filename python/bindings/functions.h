@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "actor_host.h"
 #include "arguments.h"
@@ -43,6 +44,7 @@ using TaskFailure = std::tuple<std::string, std::uint64_t, bool, Bytes>;
 Answer<std::vector<TaskFailure>> client_failures(PythonClient* self);
 std::map<std::string, double> client_total_resources(PythonClient* self);
 FileName client_session_folder(PythonClient* self);
+std::string client_id_of(PythonClient* self, ProcessId owner, std::uint64_t number);
 Answer<Nothing> client_drain_output(PythonClient* self);
 Answer<Nothing> client_tell_last_runs(PythonClient* self);
 bool client_is_open(PythonClient* self);
@@ -131,6 +133,7 @@ Answer<Nothing> kill_actor(PythonRef* actor, bool no_restart);
 using CallNumber = std::uintptr_t;
 
 bool call_is_cancelled();
+std::pair<ProcessId, std::uint64_t> running_task();
 std::uint64_t starter();
 void set_starter(std::uint64_t call);
 Bytes host_settings(PythonActorHost* self);

@@ -60,6 +60,7 @@ void add_client_functions(nb::module_& module) {
       .def("failures", client_failures, "[(name, task, whether the bytes are a packed exception, bytes)]")
       .def("total_resources", client_total_resources, "What the node owns.")
       .def("session_folder", client_session_folder, "The folder with the node's socket.")
+      .def("id_of", client_id_of, "The id of the first result of a task; owner 0: of this process.", "owner", "number")
       .def("drain_output", client_drain_output, "Waits, shortly, for what workers had written before their results.")
       .def("tell_last_runs", client_tell_last_runs,
            "Tells the node, where somebody looks at it, what ran since it asked.")
@@ -94,8 +95,8 @@ void add_wait_functions(nb::module_& module) {
            "calls", "waits")
       .def("cancel", cancel, "Whether the task had not ended.", "client", "ref", "force", "recursive")
       .def("is_waiting", is_waiting,
-           "Whether the task has not begun, as far as is known; with `cancel`, whether it never will.",
-           "client", "ref", "cancel")
+           "Whether the task has not begun, as far as is known; with `cancel`, whether it never will.", "client", "ref",
+           "cancel")
       .def("note_own_socket", note_own_socket, "Only this process makes the descriptor readable.", "descriptor")
       .def("make_queue", make_queue, "A queue of refs that became ready.", "client");
   Methods(module.attr("CompletionQueue"))
@@ -124,6 +125,8 @@ void add_worker_functions(nb::module_& module) {
       .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_rest",
            "load_loop", "needs", "load")
       .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.")
+      .def("running_task", running_task,
+           "(owner, number) of the task or the actor's call that this thread runs, see Client.id_of; (0, 0): none.")
       .def("starter", starter, "The number of the actor's call for which this thread submits tasks; 0: none.")
       .def("set_starter", set_starter, "This thread submits tasks for that call from now on.", "call");
 }

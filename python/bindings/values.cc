@@ -337,10 +337,10 @@ PyObject* raise_actor_died(std::string_view bytes) {
     return nullptr;
   }
   if (imported(&slot, "fray.backend.native.failures", "actor_died") == nullptr) return nullptr;
-  Owned error(PyObject_CallFunction(slot, "iisss#y#s", static_cast<int>(death->executed), static_cast<int>(death->fate),
-                                    death->class_name.c_str(), death->name.c_str(), death->text.data(),
-                                    static_cast<Py_ssize_t>(death->text.size()), death->error.data(),
-                                    static_cast<Py_ssize_t>(death->error.size()), text_of(death->actor).c_str()));
+  Owned error(PyObject_CallFunction(
+      slot, "iisss#y#si", static_cast<int>(death->executed), static_cast<int>(death->fate), death->class_name.c_str(),
+      death->name.c_str(), death->text.data(), static_cast<Py_ssize_t>(death->text.size()), death->error.data(),
+      static_cast<Py_ssize_t>(death->error.size()), text_of(death->actor).c_str(), static_cast<int>(death->code)));
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   return nullptr;
 }

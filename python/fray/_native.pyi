@@ -36,6 +36,9 @@ class Client:
     def session_folder(self) -> str:
         """The folder with the node's socket."""
 
+    def id_of(self, owner: int, number: int) -> str:
+        """The id of the first result of a task; owner 0: of this process."""
+
     def drain_output(self) -> None:
         """Waits, shortly, for what workers had written before their results."""
 
@@ -461,6 +464,11 @@ def run_fork_server(
 
 def call_is_cancelled() -> bool:
     """Whether the actor's method that this thread runs was cancelled."""
+
+def running_task() -> tuple[int, int]:
+    """
+    (owner, number) of the task or the actor's call that this thread runs, see Client.id_of; (0, 0): none.
+    """
 
 def starter() -> int:
     """

@@ -140,6 +140,8 @@ class ActorDiedError(FrayError):
         class_name: name of the actor's class.
         actor_name: name of the actor, None for one without.
         actor_id: id of the actor, as `fray status --json` shows it; empty where it is not known.
+
+    Its ``__cause__`` is what the constructor raised, or why no worker could be had, such as a `RuntimeEnvError`.
     """
 
     def __init__(

@@ -225,6 +225,7 @@ void ActorTable::lost(const wire::ActorLost& message) {
   queue->death.class_name = message.class_name;
   queue->death.name = message.name;
   queue->death.text = message.cause;
+  queue->death.code = message.code;
   queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
   if (queue->connection) ledger_.receive(queue->connection.get());  // answers that arrived before the end
   if (message.is_end()) queue->state = ActorQueue::State::kDead;

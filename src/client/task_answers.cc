@@ -20,22 +20,29 @@ void learn(Function& function, std::uint64_t duration_ns) {
 void TaskLedger::receive(Lease* lease) {
   if (lease->dead) return;
   Sender& sender = sender_of(*lease);
+  bool answered = false;
+  if (!take_answers(lease, &answered).is_ok()) lease_ended(lease);
+  sender.was_read(lease, answered);
+}
+
+Status TaskLedger::take_answers(Lease* lease, bool* answered) {
   Status read = lease->socket.fill();
   wire::Incoming frame;
-  bool answered = false;
   while (true) {
     Result<bool> more = lease->socket.next(&frame);
-    if (!more.is_ok()) {
-      read = more.status();
-      break;
-    }
-    if (!more.value()) break;
+    if (!more.is_ok()) return more.status();
+    if (!more.value()) return read;
     handle(lease, frame);
-    answered = true;
+    *answered = true;
     if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) lease->stalled = false;
   }
-  if (!read.is_ok()) lease_ended(lease);
-  sender.was_read(lease, answered);
+}
+
+// A worker that retires, or a process that ends, may have answered before it closed its end.
+void TaskLedger::could_not_send(Lease* lease) {
+  bool answered = false;
+  [[maybe_unused]] const Status ended = take_answers(lease, &answered);
+  lease_ended(lease);
 }
 
 void TaskLedger::handle(Lease* lease, const wire::Incoming& frame) {

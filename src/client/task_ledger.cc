@@ -166,7 +166,7 @@ void TaskLedger::send_out(Lease* lease) {
     if (link_.has_output()) return flush_later(lease);
   }
   Status sent = lease->socket.flush();
-  if (!sent.is_ok()) return lease_ended(lease);
+  if (!sent.is_ok()) return could_not_send(lease);
   lease->buffered = 0;
   if (lease->socket.has_output()) flush_later(lease);
 }

@@ -105,6 +105,8 @@ class TaskLedger {
   wire::Value items_to_wire(Object* stream, Task* task);
   void give_function(Lease* lease, const Function& function);
   void flush_later(Lease* lease);
+  Status take_answers(Lease* lease, bool* answered);
+  void could_not_send(Lease* lease);
   void handle(Lease* lease, const wire::Incoming& frame);
   void on_result(Lease* lease, std::uint64_t number, std::string_view body);
   void note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure);

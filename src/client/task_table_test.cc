@@ -543,6 +543,26 @@ TEST_F(TaskTableTest, ResultThatArrivedBeforeTheDeathCounts) {
   EXPECT_FALSE(result->failed());
 }
 
+TEST_F(TaskTableTest, ResultThatArrivedBeforeATaskIsSentToAWorkerThatHasLeftCounts) {
+  FakeWorker worker, second;
+  function_->mean_ns = 1000;
+  Object* result = submit();
+  grant(1, &worker);
+  worker.read();
+  worker.answer(worker.tasks[0]);
+  worker.socket.close();
+  Object* later = submit();
+  ledger_.flush();
+  EXPECT_TRUE(lease(0)->dead);
+  ASSERT_TRUE(result->is_ready());
+  EXPECT_FALSE(result->failed());
+  table_.worker_lost(1, lost(result->id.sequence));
+  grant(2, &second);
+  ledger_.flush();
+  second.read();
+  EXPECT_EQ(second.tasks, std::vector{later->id.sequence});
+}
+
 TEST_F(TaskTableTest, RetriesAreUsedUpOneByOne) {
   Object* result = submit(2);
   for (LeaseId id = 1; id <= 3; ++id) {

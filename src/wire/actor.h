@@ -96,13 +96,14 @@ struct ActorLost {
   std::uint64_t last_started = 0;  // call of this client; those after it never started. kUnknown: nobody can tell
   std::uint64_t last_ended = 0;    // call of this client; it and those before it ran to their end
   std::string class_name;
-  std::string name;   // empty: none
-  std::string cause;  // one sentence and the last lines of the log, for people
-  Value error;        // is_failure(): what the constructor raised
+  std::string name;                   // empty: none
+  std::string cause;                  // one sentence and the last lines of the log, for people
+  Value error;                        // is_failure(): what the constructor raised
+  StatusCode code = StatusCode::kOk;  // else: why no worker could be had for it
 
   bool is_end() const { return fate != ActorFate::kLivesOn; }
 
-  FRAY_FIELDS(actor, fate, last_started, last_ended, class_name, name, cause, error);
+  FRAY_FIELDS(actor, fate, last_started, last_ended, class_name, name, cause, error, code);
 };
 
 // Why a call has no result (Encoding::kActorDied): the bytes of its value.
@@ -113,11 +114,12 @@ struct ActorDeath {
   Executed executed = Executed::kNo;
   ActorFate fate = ActorFate::kEnded;
   std::string class_name;
-  std::string name;   // empty: none
-  std::string text;   // the cause, for people
-  std::string error;  // what the constructor raised, packed; else empty
+  std::string name;                   // empty: none
+  std::string text;                   // the cause, for people
+  std::string error;                  // what the constructor raised, packed; else empty
+  StatusCode code = StatusCode::kOk;  // else: why no worker could be had for it
 
-  FRAY_FIELDS(actor, executed, fate, class_name, name, text, error);
+  FRAY_FIELDS(actor, executed, fate, class_name, name, text, error, code);
 };
 
 // What ConstructActor::constructor and HostActor::constructor hold, in the bytes that they lie in.

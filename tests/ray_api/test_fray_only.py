@@ -476,7 +476,7 @@ def test_importing_is_fast() -> None:
 
 def test_tasks_and_calls_that_run_are_listed(fray_as_ray: Any, tmp_path: Path) -> None:
     ray = fray_as_ray
-    from fray.ray.util.state import list_tasks
+    from fray.ray.util.state import get_task, list_tasks
 
     @ray.remote(num_cpus=0)
     def waits_in_a_task(door: str) -> None:
@@ -505,6 +505,7 @@ def test_tasks_and_calls_that_run_are_listed(fray_as_ray: Any, tmp_path: Path) -
     eventually(lambda: not wanted.keys() & {row.name for row in list_tasks(filters=[("state", "=", "RUNNING")])})
     ended = [("state", "=", "FINISHED")]
     eventually(lambda: "waits_in_a_task" in {row.name for row in list_tasks(filters=ended, limit=10_000)})
+    assert [get_task(id=ref.task_id().hex()).name for ref in held] == list(wanted)
 
 
 def test_a_method_says_itself_how_often_its_calls_are_made_again(fray_as_ray: Any, tmp_path: Path) -> None:
@@ -696,6 +697,19 @@ def test_a_transport_of_the_program_is_taken_and_not_asked(fray_as_ray: Any) -> 
             return value
 
     assert ray.get(Actor.remote().echo.remote([1, 2])) == [1, 2]
+
+
+def test_an_actor_whose_environment_cannot_be_made_ends_with_the_error_of_environments() -> None:
+    text = (
+        "import ray\n"
+        "class A:\n    def f(self):\n        pass\n"
+        "Actor = ray.remote(runtime_env={'conda': {'dependencies': ['there_is_none']}})(A)\n"
+        "try:\n    ray.get(Actor.remote().f.remote())\n"
+        "except ray.exceptions.RuntimeEnvSetupError as error:\n"
+        "    print(isinstance(error, ray.exceptions.RayError), 'conda' in str(error))\n"
+    )
+    done = run(sys.executable, "-m", "fray.ray", "-c", text, PATH="/usr/bin")
+    assert done.stdout == "True True\n", done.stderr
 
 
 def test_packages_of_a_task_replace_those_of_the_job_whichever_tool_installs_them() -> None:

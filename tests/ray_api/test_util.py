@@ -417,6 +417,39 @@ def test_runtime_context(ray: Any) -> None:
         here.is_canceled()
 
 
+def test_a_task_has_the_id_that_its_ref_tells(ray: Any) -> None:
+    @ray.remote(num_cpus=0.5)
+    def task() -> str:
+        return ray.get_runtime_context().get_task_id()
+
+    @ray.remote(num_cpus=0)
+    class Plain:
+        def look(self) -> str:
+            return ray.get_runtime_context().get_task_id()
+
+    @ray.remote(num_cpus=0, max_concurrency=4)
+    class Threads:
+        def look(self) -> str:
+            return ray.get_runtime_context().get_task_id()
+
+    @ray.remote(num_cpus=0, concurrency_groups={"others": 2})
+    class Async:
+        async def look(self) -> str:
+            before = ray.get_runtime_context().get_task_id()
+            await asyncio.sleep(0)
+            assert before == ray.get_runtime_context().get_task_id()
+            return before
+
+        @ray.method(concurrency_group="others")
+        async def look_elsewhere(self) -> str:
+            return ray.get_runtime_context().get_task_id()
+
+    actors = [kind.remote() for kind in (Plain, Threads, Async)]
+    refs = [start.remote() for start in [task, *(actor.look for actor in actors), actors[-1].look_elsewhere] * 3]
+    assert ray.get(refs) == [ref.task_id().hex() for ref in refs]
+    assert len(set(ray.get(refs))) == len(refs)
+
+
 def test_what_the_machine_has(ray: Any) -> None:
     (node,) = [node for node in ray.nodes() if node["Alive"]]  # Ray lists those that have gone as well
     assert node["NodeID"] == ray.get_runtime_context().get_node_id()

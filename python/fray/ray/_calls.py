@@ -32,13 +32,13 @@ class Call:
     Args:
         name: shown as the task's name.
         function: the qualified name of the method.
-        number: of the call in this process.
+        task: its owner and its number, by which the engine knows it.
         starter: the number by which the engine knows the call as the starter of tasks; 0 once the call has ended.
     """
 
     name: str
     function: str
-    number: int
+    task: tuple[int, int]
     starter: int = 0
 
 
@@ -47,8 +47,8 @@ class _Process:
 
     def __init__(self) -> None:
         self.body: Body | None = None
-        self.tasks = 0
-        """The number of tasks that have begun."""
+        self.task = (0, 0)
+        """The owner and the number of the task that runs."""
         self.actor: Any = None
         """The `fray.ray._host.Actor` of this process, None where it runs tasks."""
         self.overlaps = False
@@ -69,7 +69,7 @@ def current_call() -> Call | None:
     if call is not None:
         return call
     body = process.body
-    return None if body is None else Call(body.name, body.function, process.tasks)
+    return None if body is None else Call(body.name, body.function, process.task)
 
 
 def surroundings() -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Body:
     def __enter__(self) -> None:
         try:
             process.body = self
-            process.tasks += 1
+            process.task = _native.running_task()
             _title.show(_title.title_of(self.name))
             if self.facts:
                 begin_surroundings(self.facts)

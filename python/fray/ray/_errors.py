@@ -70,6 +70,8 @@ def _two_typed(kind: type[Exception], rays: type[Exception], of_a_task: bool = F
 def _type_of_rays(error: Exception, *, creates_actor: bool) -> type[Exception]:
     if isinstance(error, errors.ActorDiedError) and error.fate == "lives_on":
         return ray_errors.ActorUnavailableError
+    if isinstance(error, errors.ActorDiedError) and isinstance(error.__cause__, errors.RuntimeEnvError):
+        return ray_errors.RuntimeEnvSetupError
     if isinstance(error, errors.InfeasibleError) and creates_actor:
         ended = isinstance(error, errors.ReservationEndedError)
         return ray_errors.ActorPlacementGroupRemoved if ended else ray_errors.ActorUnschedulableError

@@ -21,7 +21,7 @@ from functools import partial
 from types import GeneratorType
 from typing import Any, NoReturn
 
-from fray._native import call_is_cancelled, starter
+from fray._native import call_is_cancelled, running_task, starter
 from fray.backend.native.actor_event_loop import actor_loop
 from fray.errors import TaskCancelledError
 from fray.job.actors import current_actor
@@ -35,6 +35,8 @@ __all__ = ["WITH_OPTIONS", "WITH_OPTIONS_STREAMING", "Exit", "Host", "leave"]
 WITH_OPTIONS, WITH_OPTIONS_STREAMING = "ray call", "ray stream"
 """The methods that call another method with options; their arguments are ``(name, options, *arguments)``."""
 _DEFAULT_GROUP = ""
+Known = tuple[tuple[int, int], int]
+"""The owner and number of a call, and its number as the starter of tasks; its thread knows them while it is handed over."""
 
 
 class Exit(BaseException):
@@ -69,7 +71,6 @@ class Actor:
         self._facts = self.facts = facts
         self.handle = current_actor().handle
         self.is_asynchronous: bool = facts.get("asynchronous", False)
-        self._calls = 0
         self._instance: Any = None
         self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False), self.is_asynchronous)
         self._methods: dict[str, Any] = {}
@@ -83,7 +84,7 @@ class Actor:
         begin_surroundings(facts)
         count = len(args) - len(keywords)
         named = dict(zip(keywords, args[count:], strict=True))
-        running_actor.set(Call(f"{kind.__name__}.__init__", f"{kind.__module__}.{kind.__qualname__}.__init__", 0))
+        running_actor.set(Call(f"{kind.__name__}.__init__", f"{kind.__module__}.{kind.__qualname__}.__init__", (0, 0)))
         try:
             made = partial(kind, *args[:count], **named)
             self._instance = actor_loop().run_until_complete(_on_loop(made)) if self.is_asynchronous else made()
@@ -148,9 +149,8 @@ class Actor:
 
         return call
 
-    def _enter(self, name: str, function: str, number: int = 0) -> Call:
-        self._calls += 1
-        call = Call(name, function, self._calls, number)
+    def _enter(self, name: str, function: str, known: Known) -> Call:
+        call = Call(name, function, *known)
         running_actor.set(call)
         return call
 
@@ -165,7 +165,7 @@ class Actor:
         title = _title.title_of(name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            self._enter(name, function, starter())
+            self._enter(name, function, _known())
             _title.show(title)
             try:
                 value = method(*args, **kwargs)
@@ -182,28 +182,28 @@ class Actor:
         return call
 
     def _items(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
-        def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            with _Running(self, name, function, number):
+        def run(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            with _Running(self, name, function, known):
                 yield from method(*args, **kwargs)
 
-        return lambda *args, **kwargs: run(starter(), args, kwargs)
+        return lambda *args, **kwargs: run(_known(), args, kwargs)
 
     def _coroutine(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
-        async def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            with _Running(self, name, function, number):
+        async def run(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            with _Running(self, name, function, known):
                 return await self._groups.run(group, method, args, kwargs)
 
         if inspect.iscoroutinefunction(method) or self._groups.limited:
-            return lambda *args, **kwargs: run(starter(), args, kwargs)  # known while the engine hands the call over
+            return lambda *args, **kwargs: run(_known(), args, kwargs)  # known while the engine hands the call over
         return self._plain(method, name, function, group)
 
     def _async_items(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
-        async def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            with _Running(self, name, function, number):
+        async def run(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            with _Running(self, name, function, known):
                 async for item in method(*args, **kwargs):
                     yield item
 
-        return lambda *args, **kwargs: run(starter(), args, kwargs)
+        return lambda *args, **kwargs: run(_known(), args, kwargs)
 
     # ---- methods that every actor has
 
@@ -224,10 +224,10 @@ class _Running:
     actor: Actor
     name: str
     function: str
-    number: int
+    known: Known
 
     def __enter__(self) -> None:
-        self.call = self.actor._enter(self.name, self.function, self.number)
+        self.call = self.actor._enter(self.name, self.function, self.known)
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
         self.call.starter = 0
@@ -242,6 +242,10 @@ _SPECIAL: dict[str, Any] = {
     WITH_OPTIONS: Actor._with_options,
     WITH_OPTIONS_STREAMING: Actor._with_options,
 }
+
+
+def _known() -> Known:
+    return running_task(), starter()
 
 
 async def _on_loop(made: partial[Any]) -> Any:

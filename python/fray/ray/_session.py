@@ -17,7 +17,7 @@ from fray.job import current
 from fray.job.context import JobContext
 from fray.job.factory import worker_context
 from fray.job.watch import RefCallbacks
-from fray.ray._ids import JobID, NodeID, the_job
+from fray.ray._ids import JobID, NodeID, TaskID, the_job
 
 # fmt: off
 __all__ = [
@@ -335,6 +335,12 @@ def node_id(made: Any = None) -> NodeID:
 def job_id() -> JobID:
     """Return the id of the program, which is the only one of its session."""
     return the_job
+
+
+def task_id(owner: int, number: int) -> TaskID:
+    """Return the id of a task, which that of its first ref is made of; `owner` 0 stands for this process."""
+    engine: Any = context().engine
+    return TaskID.of(engine.client.id_of(owner, number))
 
 
 # ---- callbacks of refs

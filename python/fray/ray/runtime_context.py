@@ -42,7 +42,7 @@ class RuntimeContext:
         if call is None:
             _logger.warning("This method is only available when the process is a worker.")
             return None
-        return TaskID.of(f"{self.worker_id.hex()}.{call.number}")
+        return _session.task_id(*call.task)
 
     @property
     def actor_id(self) -> ActorID | None:

@@ -356,6 +356,7 @@ void ActorCarrier::report(const actor::ReportDead& command) {
   wire::ActorLost message = lost_message(command.actor, command.client);
   message.fate = wire::ActorFate::kEnded;
   message.cause = command.death.text;
+  if (command.death.cause == actor::DeathCause::kCannotStart) message.code = command.death.code;
   if (auto kept = kept_.find(command.actor); kept != kept_.end()) message.error = kept->second.error;
   if (wire::is_failure(message.error.encoding)) message.fate = wire::ActorFate::kConstructorFailed;
   client->send(wire::ControlType::kActorLost, 0, message);

@@ -228,8 +228,9 @@ def test_an_actor_whose_environment_cannot_be_made_is_dead_with_the_reason(
             return 1
 
     actor = ctx.create_actor(Plain, options=ActorOptions(runtime_env=packages("fray-test-nowhere")))
-    with pytest.raises(fray.ActorDiedError, match="fray-test-nowhere"):
+    with pytest.raises(fray.ActorDiedError, match="fray-test-nowhere") as caught:
         ctx.get(actor.number())
+    assert isinstance(caught.value.__cause__, fray.RuntimeEnvError)
 
 
 def test_what_failed_is_tried_again_by_the_next_task(

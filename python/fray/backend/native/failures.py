@@ -27,6 +27,8 @@ _ERRORS: dict[int, type[Exception]] = {
     StatusCode.FORKED: errors.ForeignRefError,
     StatusCode.RESERVATION_ENDED: errors.ReservationEndedError,
 }
+_NO_WORKER = (StatusCode.INVALID_ARGUMENT, StatusCode.RUNTIME_ENV, StatusCode.RESERVATION_ENDED)
+"""Why no worker can be had for an actor, where that is no matter of the node's."""
 _ADVICE: dict[int, str] = {
     StatusCode.CLOSED: "; make a new one, or call fray.init() again",
     StatusCode.FORKED: "; get values before the fork, or make it again here",
@@ -49,9 +51,15 @@ def engine_error(code: int, message: str) -> Exception:
 
 
 def actor_died(
-    executed: int, fate: int, class_name: str, name: str, cause: str, packed: bytes, actor_id: str = ""
+    executed: int, fate: int, class_name: str, name: str, cause: str, packed: bytes, actor_id: str = "", code: int = 0
 ) -> Exception:
-    """Return the error of a call that has no result; `packed` is what the actor's constructor raised, or empty."""
+    """Return the error of a call that has no result.
+
+    Args:
+        executed, fate, class_name, name, cause, actor_id: what is known of the call and its actor.
+        packed: what the actor's constructor raised, or empty.
+        code: the status that says why no worker could be had for the actor; 0 where that is not the cause.
+    """
     became = _FATES[fate]
     answer, ran = _EXECUTED[executed]
     who = f"actor {class_name}" + (f" {name!r}" if name else "") if class_name else "the actor"
@@ -67,6 +75,8 @@ def actor_died(
         from fray._failures import unpack_exception
 
         error.__cause__ = unpack_exception(packed)
+    elif code in _NO_WORKER:
+        error.__cause__ = engine_error(code, cause)
     return error
 
 

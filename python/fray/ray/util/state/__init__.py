@@ -9,7 +9,7 @@ from typing import Any
 
 from fray.ray import _session
 from fray.ray._cluster import nodes
-from fray.ray._ids import ActorID, TaskID
+from fray.ray._ids import ActorID
 
 # fmt: off
 __all__ = [
@@ -54,7 +54,7 @@ def _tasks() -> Iterable[dict[str, Any]]:
     for event in engine.timeline_events():
         if event["ph"] == "X":
             row = _task(event["name"], _TASK_STATES.get(event["args"]["status"], "FAILED"), event["pid"])
-            row["task_id"] = TaskID.of(f"task {event['args']['task']}").hex()
+            row["task_id"] = _session.task_id(0, event["args"]["task"]).hex()
             row["start_time_ms"] = event["ts"] / 1000
             row["end_time_ms"] = (event["ts"] + event["dur"]) / 1000
             row["error_message"] = event["args"].get("error")
