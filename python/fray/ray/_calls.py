@@ -47,7 +47,7 @@ class _Process:
 
     def __init__(self) -> None:
         self.body: Body | None = None
-        self.task = (0, 0)
+        self.task: tuple[int, int] = (0, 0)
         """The owner and the number of the task that runs."""
         self.actor: Any = None
         """The `fray.ray._host.Actor` of this process, None where it runs tasks."""

@@ -36,7 +36,7 @@ WITH_OPTIONS, WITH_OPTIONS_STREAMING = "ray call", "ray stream"
 """The methods that call another method with options; their arguments are ``(name, options, *arguments)``."""
 _DEFAULT_GROUP = ""
 Known = tuple[tuple[int, int], int]
-"""The owner and number of a call, and its number as the starter of tasks; its thread knows them while it is handed over."""
+"""The owner and number of a call, and its number as the starter of tasks. They are known while it is handed over."""
 
 
 class Exit(BaseException):
