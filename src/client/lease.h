@@ -53,9 +53,10 @@ struct Lease {
   bool blocked = false;        // its task waits in get; it takes no tasks
   bool draining = false;       // to be returned when `sent` is empty
   bool dead = false;
-  bool stalled = false;  // its running task is slow: nothing is queued behind it until it answers
-  std::uint32_t recalls =
-      0;  // how often its worker was asked for the tasks that it has not started, and has not answered
+  bool is_read = false;       // its answers are being taken
+  bool hung_up = false;       // a send has failed meanwhile, so it ends when they are taken
+  bool stalled = false;       // its running task is slow: nothing is queued behind it until it answers
+  std::uint32_t recalls = 0;  // unanswered questions for the tasks that its worker has not started
   Clock::time_point idle_since;
   Clock::time_point last_answer;
   GivenFunctions functions;  // which the worker has been given on this socket

@@ -21,25 +21,33 @@ void TaskLedger::receive(Lease* lease) {
   if (lease->dead) return;
   Sender& sender = sender_of(*lease);
   bool answered = false;
-  if (!take_answers(lease, &answered).is_ok()) lease_ended(lease);
+  Status read = take_answers(lease, &answered);
+  if (lease->hung_up && read.is_ok()) read = take_answers(lease, &answered);  // what came until then
+  if (lease->hung_up || !read.is_ok()) lease_ended(lease);
   sender.was_read(lease, answered);
 }
 
 Status TaskLedger::take_answers(Lease* lease, bool* answered) {
+  lease->is_read = true;
   Status read = lease->socket.fill();
   wire::Incoming frame;
   while (true) {
     Result<bool> more = lease->socket.next(&frame);
-    if (!more.is_ok()) return more.status();
-    if (!more.value()) return read;
+    if (!more.is_ok()) read = more.status();
+    if (!more.is_ok() || !more.value()) break;
     handle(lease, frame);
     *answered = true;
     if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) lease->stalled = false;
   }
+  lease->is_read = false;
+  return read;
 }
 
-// A worker that retires, or a process that ends, may have answered before it closed its end.
+// A worker that retires, or a process that ends, may have answered before it closed its end. What is sent while answers are
+// taken is sent in the midst of one.
 void TaskLedger::could_not_send(Lease* lease) {
+  lease->hung_up = true;
+  if (lease->is_read) return;
   bool answered = false;
   [[maybe_unused]] const Status ended = take_answers(lease, &answered);
   lease_ended(lease);
