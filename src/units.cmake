@@ -1,11 +1,14 @@
 # fray_units(OUT NAME SOURCES): units that include the sources, several each, in OUT.
 #
 # Most of the time of a source goes into the headers that it reads and the templates that it instantiates, and the sources
-# of a folder read the same ones: as units they take a quarter of the time (docs/decisions/0010-build.md). Names in anonymous
-# namespaces are therefore unique in their folder. CMake's own unity build names sources by absolute paths, which hides from
+# of a folder read the same ones: as units they take a fifth of the time (docs/decisions/0010-build.md). Names in anonymous
+# namespaces are therefore unique in their folder. A unit takes about 3 s for its headers and a second for each 10 kB of sources,
+# and its size is how long the change of one source may take to compile. CMake's own unity build names sources by absolute paths, which hides from
 # ccache that two checkouts are the same; these units name them as #include does.
-set(fray_sources_a_unit 8)
-# Those that read the widest header of model/ stand together, so that a change of it compiles as few units as can be.
+set(fray_bytes_a_unit 70000)
+# In larger folders those that read the widest header of model/ have units of their own, so that a change of it compiles as
+# little as can be.
+set(fray_bytes_of_small_folder 40000)
 set(fray_wide_header model/resource_set.h)
 
 # Whether a source reads it, by its own includes and those of the headers that it includes.
@@ -31,6 +34,35 @@ function(fray_reads_wide out file)
   set(${out} ${known} PARENT_SCOPE)
 endfunction()
 
+# Appends to `units` those of these sources, of about equal size.
+macro(fray_write_units name)
+  set(total 0)
+  foreach(source ${ARGN})
+    file(SIZE ${source} bytes)
+    math(EXPR total "${total} + ${bytes}")
+  endforeach()
+  math(EXPR wanted "(${total} + ${fray_bytes_a_unit} - 1) / ${fray_bytes_a_unit}")
+  set(written 0)
+  set(read 0)
+  set(text)
+  foreach(source ${ARGN})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE name_in_folder)
+    string(APPEND text "#include \"${name_in_folder}\"\n")
+    file(SIZE ${source} bytes)
+    math(EXPR read "${read} + ${bytes}")
+    math(EXPR reached "${read} * ${wanted}")
+    math(EXPR full "${total} * (${written} + 1)")
+    if(reached GREATER_EQUAL full)
+      math(EXPR written "${written} + 1")
+      list(LENGTH units number)
+      set(unit ${CMAKE_CURRENT_BINARY_DIR}/units/${name}_${number}.cc)
+      file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)  # leaves a file alone that would not change
+      list(APPEND units ${unit})
+      set(text)
+    endif()
+  endforeach()
+endmacro()
+
 function(fray_units out name sources)
   list(LENGTH sources count)
   if(NOT FRAY_UNITS OR count LESS 2)
@@ -38,29 +70,21 @@ function(fray_units out name sources)
     return()
   endif()
   list(SORT sources)
+  set(bytes_of_all 0)
   set(readers)
   foreach(source IN LISTS sources)
+    file(SIZE ${source} bytes)
+    math(EXPR bytes_of_all "${bytes_of_all} + ${bytes}")
     fray_reads_wide(reads ${source})
     if(reads)
       list(APPEND readers ${source})
     endif()
   endforeach()
-  list(REMOVE_ITEM sources ${readers})
-  list(PREPEND sources ${readers})
   set(units)
-  set(first 0)
-  while(first LESS count)
-    list(SUBLIST sources ${first} ${fray_sources_a_unit} batch)
-    set(text)
-    foreach(source IN LISTS batch)
-      cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-      string(APPEND text "#include \"${source}\"\n")
-    endforeach()
-    list(LENGTH units number)
-    set(unit ${CMAKE_CURRENT_BINARY_DIR}/units/${name}_${number}.cc)
-    file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)  # leaves a file alone that would not change
-    list(APPEND units ${unit})
-    math(EXPR first "${first} + ${fray_sources_a_unit}")
-  endwhile()
+  if(bytes_of_all GREATER fray_bytes_of_small_folder)
+    list(REMOVE_ITEM sources ${readers})
+    fray_write_units(${name} ${readers})
+  endif()
+  fray_write_units(${name} ${sources})
   set(${out} ${units} PARENT_SCOPE)
 endfunction()

@@ -97,7 +97,7 @@ void show_watcher(PyObject* pickle) {
   if (!goes_on && pickle_watcher == watcher.get()) Py_CLEAR(pickle_watcher);
 }
 
-std::string_view bytes_in(PyObject* bytes) {
+std::string_view content_of(PyObject* bytes) {
   return {PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes))};
 }
 
@@ -259,7 +259,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
 
   bool done = dump(slot_dumps, value, callback.get());
   if (!done && passes_through()) return false;
-  if (!done || refers_to_main(bytes_in(whole_.get()))) {
+  if (!done || refers_to_main(content_of(whole_.get()))) {
     PyErr_Clear();
     clear_nested();
     if (imported(&slot_cloud_dumps, "fray._by_value", "dumps") == nullptr) return false;

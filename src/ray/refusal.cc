@@ -6,7 +6,7 @@ namespace fray::ray {
 
 namespace {
 
-constexpr std::size_t kShown = 600;
+constexpr std::size_t kRefusalShown = 600;
 constexpr std::string_view kNoAgent = "No available agent";
 
 bool says(std::string_view body, std::string_view words) { return body.find(words) != std::string_view::npos; }
@@ -21,7 +21,7 @@ std::string last_line(std::string_view body) {
   if (const std::size_t line = body.rfind('\n'); line != std::string_view::npos) body.remove_prefix(line + 1);
   std::string shown;
   if (body.ends_with('.')) body.remove_suffix(1);
-  for (char c : body.substr(0, kShown)) shown += static_cast<unsigned char>(c) >= ' ' && c != 0x7F ? c : ' ';
+  for (char c : body.substr(0, kRefusalShown)) shown += static_cast<unsigned char>(c) >= ' ' && c != 0x7F ? c : ' ';
   return shown;
 }
 

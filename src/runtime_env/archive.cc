@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlock = 64u << 10;
+constexpr std::size_t kArchiveBlock = 64u << 10;
 constexpr std::uint64_t kSmall = 16u << 20;  // below this size the rate of compression does not matter
 
 struct ReadFree {
@@ -124,7 +124,7 @@ class Unpacker {
     reader_ = {library_->read_new(), ReadFree{library_}};
     library_->read_support_format_all(reader_.get());
     library_->read_support_filter_all(reader_.get());
-    if (library_->read_open_filename(reader_.get(), archive_.c_str(), kBlock) != ARCHIVE_OK) return unreadable();
+    if (library_->read_open_filename(reader_.get(), archive_.c_str(), kArchiveBlock) != ARCHIVE_OK) return unreadable();
     archive_entry* entry = nullptr;
     while (true) {
       const int got = library_->read_next_header(reader_.get(), &entry);

@@ -13,12 +13,12 @@
 namespace fray::runtime_env {
 
 namespace {
-constexpr std::string_view kRecipe = "conda 1";
+constexpr std::string_view kCondaRecipe = "conda 1";
 }
 
 std::string conda_digest(const RuntimeEnvSpec& spec, const std::string& python_version) {
   Digest digest;
-  digest.add(kRecipe).add(python_version);
+  digest.add(kCondaRecipe).add(python_version);
   for (const std::string& line : std::set<std::string>(spec.conda.begin(), spec.conda.end())) digest.add(line);
   return digest.text();
 }

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Part of the name of cached folders: change it when this file builds them differently.
-constexpr std::string_view kRecipe = "packages 1";
+constexpr std::string_view kPackageRecipe = "packages 1";
 
 bool is_option(const std::string& line) { return line.starts_with("-"); }
 
@@ -82,7 +82,7 @@ std::vector<std::string> shown(const std::vector<std::string>& packages) {
 
 std::string package_digest(const RuntimeEnvSpec& spec) {
   Digest digest;
-  digest.add(kRecipe).add(spec.python);
+  digest.add(kPackageRecipe).add(spec.python);
   std::error_code ignored;
   const fs::path python = fs::canonical(spec.python, ignored);
   digest.add(python.string());

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlock = 1u << 20;
+constexpr std::size_t kSnapshotBlock = 1u << 20;
 constexpr int kTries = 3;
 constexpr const char* kTree = "/tree";
 
@@ -46,9 +46,9 @@ Status read_file(const std::string& from, const std::string& to, bool executable
     if (!out.is_open()) return Status::io_error("cannot write " + to, errno);
   }
   digest.begin(static_cast<std::uint64_t>(found.st_size));
-  auto block = std::make_unique<char[]>(kBlock);
+  auto block = std::make_unique<char[]>(kSnapshotBlock);
   while (true) {
-    const ssize_t got = ::read(in.get(), block.get(), kBlock);
+    const ssize_t got = ::read(in.get(), block.get(), kSnapshotBlock);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Status::io_error("cannot read " + from, errno);
     if (got == 0) return Status::ok();
