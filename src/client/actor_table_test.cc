@@ -178,5 +178,98 @@ TEST_F(ActorTableTest, CallsFailWhenNoDescriptorIsFreeForTheConnectionForLong) {
   EXPECT_EQ(calls_in(instance), std::vector{later->id.sequence});
 }
 
+// Many actors that rest.
+class ActorCrowdTest : public ActorTableTest {
+ protected:
+  void SetUp() override {
+    for (std::size_t i = 0; i < 4 * kAtOnce; ++i) {
+      actor_ = new Object;
+      actor_->id = objects_.own_id(objects_.take_sequence(1));
+      counted_.push_back(actor_);
+      Object* first = call();
+      crowd_.push_back({actor_, connect()});
+      answer(crowd_.back().socket, first);
+      read_connection();
+    }
+    ledger_.flush();
+    for (Member& member : crowd_) calls_in(member.socket);
+  }
+  void call_all() {
+    for (Member& member : crowd_) {
+      actor_ = member.actor;
+      member.call = call();
+    }
+  }
+  // How many have got a call since the last time.
+  std::size_t called() {
+    std::size_t count = 0;
+    for (Member& member : crowd_) count += calls_in(member.socket).size();
+    return count;
+  }
+  void first_answers() {
+    actor_ = crowd_.front().actor;
+    answer(crowd_.front().socket, crowd_.front().call);
+    read_connection();
+  }
+
+  struct Member {
+    Object* actor;
+    wire::FrameSocket socket;
+    Object* call = nullptr;
+  };
+  const std::size_t kAtOnce = std::max<std::size_t>(4, static_cast<std::size_t>(2 * os::usable_cpus()));
+  std::vector<Member> crowd_;
+};
+
+TEST_F(ActorCrowdTest, AFewAreWokenAtOnceAndAllWhenTheProgramWaits) {
+  call_all();
+  EXPECT_EQ(called(), kAtOnce);
+  EXPECT_FALSE(ledger_.held_until().has_value());
+  ledger_.flush();
+  EXPECT_EQ(called(), 3 * kAtOnce);
+}
+
+TEST_F(ActorCrowdTest, AFewMoreAreWokenAtEachLookWhileSomeAnswer) {
+  call_all();
+  called();
+  first_answers();
+  ledger_.flush_some();
+  EXPECT_EQ(called(), kAtOnce);
+  EXPECT_TRUE(ledger_.held_until().has_value());
+  ledger_.flush();
+  EXPECT_EQ(called(), 2 * kAtOnce);
+  EXPECT_FALSE(ledger_.held_until().has_value());
+}
+
+TEST_F(ActorCrowdTest, AllAreWokenAtTheNextLookWhereNoneHasAnswered) {
+  call_all();
+  EXPECT_EQ(called(), kAtOnce);
+  ledger_.flush_some();  // those of the beginning have answered
+  EXPECT_EQ(called(), kAtOnce);
+  ledger_.flush_some();
+  EXPECT_EQ(called(), 2 * kAtOnce);
+  EXPECT_FALSE(ledger_.held_until().has_value());
+}
+
+TEST_F(ActorCrowdTest, CallsThatAreHeldBackKeepTheirOrderAndMayBeCancelled) {
+  call_all();
+  called();
+  Member& last = crowd_.back();
+  actor_ = last.actor;
+  Object* second = call();
+  EXPECT_TRUE(ledger_.cancel(last.call, false));  // what is buffered goes out before the cancel
+  EXPECT_EQ(calls_in(last.socket), (std::vector{last.call->id.sequence, second->id.sequence}));
+}
+
+TEST_F(ActorCrowdTest, AnActorThatEndsWhileItsCallIsHeldBackIsForgotten) {
+  call_all();
+  first_answers();
+  ledger_.flush_some();
+  actor_ = crowd_.back().actor;
+  lose();
+  ledger_.flush();
+  EXPECT_EQ(calls_in(crowd_[crowd_.size() - 2].socket).size(), 1u);
+}
+
 }  // namespace
 }  // namespace fray::client

@@ -117,6 +117,7 @@ std::optional<Clock::time_point> Reading::next_due() const {
   sooner(actors_.next_due());
   sooner(side_waits_.next_due());
   sooner(call_waits_.next_look());
+  sooner(ledger_.held_until());
   return due;
 }
 

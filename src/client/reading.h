@@ -96,6 +96,10 @@ class Reading {
     node_memory_.return_memory();
     ledger_.flush();
   }
+  void flush_some() FRAY_REQUIRES(client_mutex) {
+    node_memory_.return_memory();
+    ledger_.flush_some();
+  }
   void read_all() FRAY_REQUIRES(client_mutex);
   void read_workers() FRAY_REQUIRES(client_mutex);
   void watch(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);

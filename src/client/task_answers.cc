@@ -79,6 +79,7 @@ Task* TaskLedger::take_sent(Lease* lease, std::uint64_t number) {
 }
 
 void TaskLedger::on_result(Lease* lease, std::uint64_t number, std::string_view body) {
+  if (lease->actor != nullptr) wakes_.answered();
   Task* task = take_sent(lease, number);
   if (task == nullptr) return;  // the answer of an attempt that was given up
   wire::ByteReader in(body);

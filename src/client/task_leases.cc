@@ -202,7 +202,7 @@ bool TaskTable::ask_back(Task* task) {
 }
 
 void TaskTable::tick(Clock::time_point now, bool closing) {
-  ledger_.flush();
+  if (closing) ledger_.flush();
   std::erase_if(paused_, [&](std::uint32_t number) {
     TaskQueue* queue = queues_->at(number);
     if (queue == nullptr || !queue->pause_until) return true;

@@ -11,6 +11,8 @@
 
 namespace fray::client {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 wire::TaskHead* head_of(Task* task) { return reinterpret_cast<wire::TaskHead*>(task->frame.data() + kHeadOffset); }
@@ -178,17 +180,44 @@ void TaskLedger::flush_later(Lease* lease) {
 }
 
 void TaskLedger::flush() {
-  const std::vector<Lease*> leases = std::exchange(unflushed_, {});
+  wakes_.reset();
+  if (!held_back_.empty()) send_out_all(std::exchange(held_back_, {}));
+  send_out_all(std::exchange(unflushed_, {}));
+  link_.flush();
+}
+
+void TaskLedger::flush_some() {
+  const std::size_t most = wakes_.refill();
+  if (most >= held_back_.size() + unflushed_.size()) return flush();
+  std::vector<Lease*> waiting = std::exchange(held_back_, {});
+  std::vector<Lease*> now;
+  waiting.insert(waiting.end(), unflushed_.begin(), unflushed_.end());
+  unflushed_.clear();
+  std::size_t woken = 0;
+  for (Lease* lease : waiting) {
+    const bool wakes = lease->actor != nullptr && lease->socket.has_output();
+    const bool waits = wakes && woken++ >= most;
+    (waits ? held_back_ : now).push_back(lease);
+  }
+  held_until_ = Clock::now() + 1ms;
+  send_out_all(std::move(now));
+  link_.flush();
+}
+
+std::optional<Clock::time_point> TaskLedger::held_until() const {
+  return held_back_.empty() ? std::nullopt : std::optional(held_until_);
+}
+
+void TaskLedger::send_out_all(std::vector<Lease*> leases) {
   for (Lease* lease : leases) lease->in_flush = false;
   for (Lease* lease : leases) send_out(lease);
-  link_.flush();
 }
 
 void TaskLedger::send_call(Lease* connection, Task* call) {
   bool was_idle = connection->idle();
   if (was_idle) sockets_.expect(connection);
   send(connection, call);
-  if (was_idle || connection->buffered >= kFlushFrames) send_out(connection);
+  if ((was_idle && wakes_.take()) || connection->buffered >= kFlushFrames) send_out(connection);
 }
 
 void TaskLedger::taken(Object* stream, std::uint64_t bytes) {
@@ -326,7 +355,9 @@ void TaskLedger::close_sockets() {
 void TaskLedger::forget(Lease* lease) {
   sockets_.remove(lease);
   lease->socket.hang_up();
-  if (lease->in_flush) std::erase(unflushed_, lease);
+  if (!lease->in_flush) return;
+  std::erase(unflushed_, lease);
+  std::erase(held_back_, lease);
 }
 
 void TaskLedger::fail_all(StatusCode code, const std::string& message) {

@@ -29,6 +29,8 @@
 #include "client/node_link.h"
 #include "client/object_table.h"
 #include "client/timeline.h"
+#include "client/wake_budget.h"
+#include "os/machine/machine.h"
 #include "wire/frame.h"
 #include "wire/value.h"
 
@@ -91,8 +93,12 @@ class TaskLedger {
   void watch(Lease* lease) { sockets_.add(lease); }
   void forget(Lease* lease);
   void receive(Lease* lease);  // reads and handles what its socket has
-  // Buffered frames go out. Called before a wait, and by the backup thread.
+  // Buffered frames go out. Called before a wait.
   void flush();
+  // The same for a look of the backup thread, which may hold back calls of actors that rest until the next look.
+  void flush_some();
+  // When that one is due; none where nothing is held back.
+  std::optional<Clock::time_point> held_until() const;
   void close_sockets();  // in a child of fork()
   const std::vector<Lease*>& leases() const { return sockets_.all(); }
   const std::vector<Lease*>& unflushed() const { return unflushed_; }  // what flush() looks at
@@ -105,6 +111,7 @@ class TaskLedger {
   wire::Value items_to_wire(Object* stream, Task* task);
   void give_function(Lease* lease, const Function& function);
   void flush_later(Lease* lease);
+  void send_out_all(std::vector<Lease*> leases);
   Status take_answers(Lease* lease, bool* answered);
   void could_not_send(Lease* lease);
   void handle(Lease* lease, const wire::Incoming& frame);
@@ -124,6 +131,9 @@ class TaskLedger {
   std::size_t unfinished_ = 0;
   LeaseWatch sockets_;
   std::vector<Lease*> unflushed_;
+  std::vector<Lease*> held_back_;  // actors that rest, in the order of their calls; they are in_flush as well
+  Clock::time_point held_until_;
+  WakeBudget wakes_{os::usable_cpus()};
 };
 
 }  // namespace fray::client

@@ -69,7 +69,7 @@ struct BackupWoken {
 
 // `Sources`, all under the mutex:
 //   is_open()                         false: every wait ends
-//   flush()                           sends all that is buffered
+//   flush(), flush_some()             sends all that is buffered; all but what next_due() has a moment for
 //   read_all(), read_workers()        reads what has arrived, on all sockets or on those of workers, and acts on it
 //   watch(set), watch_version()       the sockets to sleep on, and a number that grows when one joins them
 //   watch_busy(set)                   the same without those on which nothing is due
@@ -388,7 +388,7 @@ class WaitKernel {
     // All work under the mutex is done, and some of it may have set the alarm. The rest is checked below, so it is not
     // needed.
     clear_guard(backup);
-    sources_.flush();
+    sources_.flush_some();
     const DutyPlan duty = sources_.look_at_duty();
     if (news_ != told_) tell();
     if (!stopping_) prepare_sleep(backup, duty);

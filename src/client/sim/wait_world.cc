@@ -232,7 +232,15 @@ class World {
   bool is_open() const FRAY_REQUIRES(client_mutex) { return open_ && !schedule_.has_failed(); }
   void flush() FRAY_REQUIRES(client_mutex) {
     returned_.reset();
+    held_until_.reset();
     for (const Unsent& each : std::exchange(unsent_, {})) send(each.channel, each.object);
+  }
+  void flush_some() FRAY_REQUIRES(client_mutex) {
+    const bool holds_back = !unsent_.empty() && !held_until_ && random_.percent(30);
+    if (!holds_back) return flush();
+    returned_.reset();
+    held_until_ = schedule_.now() + kTick;
+    for (Unsent& each : unsent_) each.since = *held_until_ - kTick;
   }
   void read_all() FRAY_REQUIRES(client_mutex) {
     for (Channel& channel : channels_) {
@@ -267,13 +275,15 @@ class World {
     if (line_due_ && schedule_.now() >= *line_due_) line_due_.reset();
   }
   void serve(TimePoint now) FRAY_REQUIRES(client_mutex) {
-    flush();
     if (lease_due_ && now >= *lease_due_) lease_due_.reset();
     deliver();
   }
   std::optional<TimePoint> next_due() FRAY_REQUIRES(client_mutex) {
-    if (!line_due_ || !lease_due_) return line_due_ ? line_due_ : lease_due_;
-    return std::min(*line_due_, *lease_due_);
+    std::optional<TimePoint> due;
+    for (const std::optional<TimePoint>& moment : {line_due_, lease_due_, held_until_}) {
+      if (moment && (!due || *moment < *due)) due = moment;
+    }
+    return due;
   }
   DutyPlan look_at_duty() FRAY_REQUIRES(client_mutex);
 
@@ -345,7 +355,8 @@ class World {
   std::deque<Wait> waits_;
   std::uint64_t version_ = 0;
   std::vector<Unsent> unsent_;
-  std::optional<TimePoint> returned_;  // what the node is to be told, noted without the mutex
+  std::optional<TimePoint> held_until_;  // what is unsent may wait until then
+  std::optional<TimePoint> returned_;    // what the node is to be told, noted without the mutex
   std::optional<TimePoint> lease_due_;
   std::uint64_t events_ = 0;  // for which the backup thread may wake up
   bool open_ = true;
