@@ -60,7 +60,7 @@ void ActorHost::run() {
     for (int i = 1; i < threads; ++i) std::thread([this] { serve(nullptr); }).detach();
     session_.client->say(wire::ControlType::kActorReady);
     serve(threads == 1 ? &loop_ : nullptr);
-    // Other threads may still run methods of the instance; they end with the process.
+    // Other threads may still run methods of the instance, or wait in the loop; they end with the process.
     if (threads == 1 && entry_->destroy != nullptr) entry_->destroy(instance_);
   }
   session_.client->set_duty(nullptr);
@@ -135,7 +135,9 @@ void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
 }  // namespace
 
 void host_actor(fray_session& session, worker::Page& page, const wire::HostActor& actor) {
-  ActorHost(session, page, actor).run();
+  // Never destroyed: the threads of the actor wait in it until the process ends.
+  auto* host = new ActorHost(session, page, actor);
+  host->run();
 }
 
 }  // namespace fray::capi

@@ -140,11 +140,8 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
 // the event loop.
 void ActorLoop::cancel(std::uint64_t id, std::uint64_t number, bool recursive) {
   if (ActorCall* call = find_running(id, number)) {
-    if (recursive) call->cancels_started = cancels_started_ = true;
-    call->cancelled = newly_cancelled_ = true;
-    call->told = false;  // a call that went on after the last cancel is told again
-    client_.ask_waiters();
-    items_taken_.notify_all();
+    if (!recursive) return interrupt(*call);
+    call->cancels_started = cancels_started_ = true;
     return;
   }
   auto place = std::find_if(inbox_.begin(), inbox_.end(),
@@ -158,8 +155,15 @@ void ActorLoop::cancel(std::uint64_t id, std::uint64_t number, bool recursive) {
   callers_.mark_dirty(id, caller);
 }
 
-// The client's own mutex has to be taken before `mutex_`, so `mutex_` is released. If the call ends meanwhile, the client
-// has forgotten what the call started.
+void ActorLoop::interrupt(ActorCall& call) {
+  call.cancelled = newly_cancelled_ = true;
+  call.told = false;  // a call that went on after the last cancel is told again
+  client_.ask_waiters();
+  items_taken_.notify_all();
+}
+
+// The client's own mutex has to be taken before `mutex_`, so `mutex_` is released. A call is interrupted once what it has
+// started is cancelled: it may end then, and the client forgets what it has started.
 void ActorLoop::cancel_started() {
   cancels_started_ = false;
   std::vector<std::uint64_t> calls;
@@ -169,6 +173,9 @@ void ActorLoop::cancel_started() {
   mutex_.unlock();
   for (std::uint64_t call : calls) client_.tasks().cancel_started(call);
   mutex_.lock();
+  for (ActorCall& call : running_) {
+    if (std::ranges::find(calls, call.ordinal) != calls.end()) interrupt(call);
+  }
 }
 
 // ---- Calls ----

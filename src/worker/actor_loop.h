@@ -120,6 +120,7 @@ class ActorLoop : public client::WorkerDuty {
   void read(std::uint64_t id) FRAY_REQUIRES(mutex_);
   void sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
   void cancel(std::uint64_t id, std::uint64_t number, bool recursive) FRAY_REQUIRES(mutex_);
+  void interrupt(ActorCall& call) FRAY_REQUIRES(mutex_);
   void cancel_started() FRAY_REQUIRES(mutex_);  // releases the mutex meanwhile
   ActorCall* find_running(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   void drop(std::uint64_t id) FRAY_REQUIRES(mutex_);

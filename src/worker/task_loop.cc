@@ -570,6 +570,8 @@ void TaskLoop::give_way() {
     task_blocked_ = true;
     read_socket();
     return_unstarted(wire::ReturnReason::kBlocked);
+    // The task may end before the backup thread looks, and with it what is known of the tasks that it has started.
+    if (std::exchange(cancels_started_, false)) cancel_started();
   }
   page_.blocked(true);
   client_.say(wire::ControlType::kBlocked);

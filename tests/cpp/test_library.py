@@ -11,6 +11,7 @@ from typing import Any
 import fray
 import numpy as np
 import pytest
+from fray.backend.native import NativeJobContext
 
 from tests.waiting import eventually
 
@@ -203,6 +204,15 @@ def test_what_a_cancelled_call_of_a_cpp_actor_has_started_is_cancelled_with_it(
         eventually(mark.with_suffix(".cancelled").exists)
         assert not [other for other in others if other.with_suffix(".cancelled").exists()]
         assert ctx.get(ref) is False  # the call went on, and was told that what it waited for is cancelled
+
+
+def test_a_cpp_actor_with_several_threads_ends_without_a_word(jobs: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    with NativeJobContext(cpus=2) as ctx:
+        for _ in range(20):  # each end is a race of its threads
+            counter = ctx.create_actor(jobs.actor("Counter"), 1, options=fray.ActorOptions(max_concurrency=8))
+            assert ctx.get(counter.add(1)) == 2
+            del counter
+    assert "descriptors" not in capfd.readouterr().err
 
 
 def use_counter(counter: Any) -> int:
