@@ -65,6 +65,7 @@ struct ReportLost {  // this incarnation is gone and there will be another: Conn
   ProcessId client = 0;
   ActorId actor;
   std::uint32_t incarnation = 0;
+  StatusCode code = StatusCode::kWorkerDied;
   friend bool operator==(const ReportLost&, const ReportLost&) = default;
 };
 struct ReportDead {  // it answers nobody any more

@@ -67,7 +67,7 @@ void ActorTable::constructor_raised(ActorId id, std::uint32_t incarnation, std::
       false);
 }
 
-void ActorTable::worker_lost(ActorId id, ProcessId worker, std::string_view how, Moment now) {
+void ActorTable::worker_lost(ActorId id, ProcessId worker, std::string_view how, Moment now, StatusCode code) {
   Actor* actor = entry(id);
   if (actor == nullptr) return;
   if (worker == 0 || actor->worker != worker) return contradict();
@@ -83,14 +83,12 @@ void ActorTable::worker_lost(ActorId id, ProcessId worker, std::string_view how,
     if (killed) {
       return end(*actor, {DeathCause::kKilled, StatusCode::kCancelled, "it was killed by kill(), and " + spent}, true);
     }
-    return end(
-        *actor,
-        {DeathCause::kWorkerDied, StatusCode::kWorkerDied, fmt::format("its process died, and {}: {}", spent, how)},
-        true);
+    return end(*actor, {DeathCause::kWorkerDied, code, fmt::format("its process died, and {}: {}", spent, how)}, true);
   }
   if (was_alive) {
     for (ProcessId client : actor->clients) {
-      commands_.emplace_back(ReportLost{.client = client, .actor = id, .incarnation = actor->incarnation});
+      commands_.emplace_back(
+          ReportLost{.client = client, .actor = id, .incarnation = actor->incarnation, .code = code});
     }
   }
   if (*due <= now) return pend(*actor);

@@ -107,7 +107,9 @@ class ActorTable {
   void constructed(ActorId actor, std::uint32_t incarnation, Moment now);
   void constructor_raised(ActorId actor, std::uint32_t incarnation, std::string_view exception);
   // `how`: how the process ended, with its last output if there was any.
-  void worker_lost(ActorId actor, ProcessId worker, std::string_view how, Moment now);
+  // `code`: kWorkerDied, or kWorkerOutOfMemory.
+  void worker_lost(ActorId actor, ProcessId worker, std::string_view how, Moment now,
+                   StatusCode code = StatusCode::kWorkerDied);
 
   // Restarts that are due are begun. The node calls it at next_due(), if there is one.
   void tick(Moment now);

@@ -167,6 +167,19 @@ TEST_F(ActorTableTest, ActorWithoutRestartsLeftDiesWithHowItsProcessEnded) {
   EXPECT_EQ(take(), (Commands{ReportDead{kBob, actor, died}, CloseHome{actor, kHome + 1}}));
 }
 
+TEST_F(ActorTableTest, CallersAreToldWhenItsProcessWasKilledForItsMemory) {
+  const ActorId actor = live(restarting(1));
+  table.connect(kBob, actor);
+  take();
+  table.worker_lost(actor, kWorker, "signal 9", kNow, StatusCode::kWorkerOutOfMemory);
+  EXPECT_EQ(take(),
+            (Commands{ReportLost{kBob, actor, 1, StatusCode::kWorkerOutOfMemory}, RequestWorker{actor, kHome + 1}}));
+  come_alive(actor, kWorker + 1);
+  take();
+  table.worker_lost(actor, kWorker + 1, "signal 9", kNow, StatusCode::kWorkerOutOfMemory);
+  EXPECT_EQ(table.view(actor)->death.code, StatusCode::kWorkerOutOfMemory);
+}
+
 TEST_F(ActorTableTest, ConstructorThatAlwaysDiesBacksOff) {
   const ActorId actor = create(restarting(-1));
   Moment now = kNow;

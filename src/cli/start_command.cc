@@ -28,6 +28,7 @@ struct StartArguments {
   std::optional<double> cpus;
   std::string memory;
   std::string store_memory;
+  std::optional<double> memory_threshold;
   std::string spill_dir;
   std::string resources;
   std::optional<double> max_workers;
@@ -48,6 +49,7 @@ Result<json> node_options(const StartArguments& arguments) {
   json options = json::object();
   if (arguments.cpus) options["cpus"] = *arguments.cpus;
   if (arguments.max_workers) options["max_workers"] = *arguments.max_workers;
+  if (arguments.memory_threshold) options["memory_threshold"] = *arguments.memory_threshold;
   if (!arguments.memory.empty()) {
     FRAY_ASSIGN_OR_RETURN(options["memory_bytes"], parse_size("--memory", arguments.memory));
   }
@@ -146,6 +148,8 @@ Command::Run add_start(CLI::App& command) {
   auto arguments = std::make_shared<StartArguments>();
   command.add_option("--cpus", arguments->cpus, "CPUs for tasks; by default what the container and the affinity give");
   command.add_option("--memory", arguments->memory, "Memory for tasks, such as 8GiB");
+  command.add_option("--memory-threshold", arguments->memory_threshold,
+                     "Share of the memory above which tasks are ended, such as 0.9");
   command.add_option("--store-memory", arguments->store_memory, "Memory for objects before they spill, such as 2GiB");
   command.add_option("--spill-dir", arguments->spill_dir, "Folder that objects spill to");
   command.add_option("--resources", arguments->resources, R"(Further resources: {"TPU": 4} or TPU:4,head_node:1)");

@@ -81,7 +81,7 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
           loop, *settings_.spawner, roster_, leases_, actors_, environments_,
           [this](pid_t pid) { return tree_of_worker(pid); }, job_settings()),
       watch_(
-          loop, processes_, leases_.table(),
+          loop, processes_, leases_.table(), actors_.table(), settings_.options.memory_threshold,
           [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); },
           [this](bool scarce) { leases_.memory_is_scarce(scarce); }),
       queues_(loop, lasting_folder() + "/queues", lasts()),

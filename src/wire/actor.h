@@ -99,7 +99,7 @@ struct ActorLost {
   std::string name;                   // empty: none
   std::string cause;                  // one sentence and the last lines of the log, for people
   Value error;                        // is_failure(): what the constructor raised
-  StatusCode code = StatusCode::kOk;  // else: why no worker could be had for it
+  StatusCode code = StatusCode::kOk;  // else: why it has no worker (any more)
 
   bool is_end() const { return fate != ActorFate::kLivesOn; }
 
@@ -117,7 +117,7 @@ struct ActorDeath {
   std::string name;                   // empty: none
   std::string text;                   // the cause, for people
   std::string error;                  // what the constructor raised, packed; else empty
-  StatusCode code = StatusCode::kOk;  // else: why no worker could be had for it
+  StatusCode code = StatusCode::kOk;  // else: why it has no worker (any more)
 
   FRAY_FIELDS(actor, executed, fate, class_name, name, text, error, code);
 };

@@ -298,6 +298,41 @@ def test_when_memory_is_short_the_newest_large_task_is_killed_and_the_oldest_get
     assert finished.stdout.endswith("\n25\n")
 
 
+@pytest.mark.not_under_asan("keeps freed memory and has shadows of it")
+def test_beyond_the_threshold_an_actor_that_can_be_restarted_goes_before_one_that_cannot(memory_group: Path) -> None:
+    finished = run_driver(
+        """
+        class Hog:
+            def __init__(self):
+                self.held = []
+            def hold(self, count):
+                for _ in range(count):
+                    self.held.append(os.urandom(1 << 20))
+                    time.sleep(0.01)
+                return len(self.held)
+        with NativeJobContext(cpus=2, store_memory=32 << 20, memory_threshold=0.8) as ctx:
+            first = ctx.create_actor(Hog, options=fray.ActorOptions(max_restarts=1, max_task_retries=1))
+            second = ctx.create_actor(Hog)
+            calls = [first.hold.remote(170), second.hold.remote(170)]
+            try:
+                ctx.get(calls[0], timeout=60)
+            except fray.ActorDiedError as error:
+                print(type(error.__cause__).__name__, "by the node: out of memory" in str(error))
+            print(ctx.get(calls[1], timeout=60))
+        """,
+        wrapper=inside(memory_group),
+    )
+    assert finished.stdout == "OutOfMemoryError True\n170\n", finished
+
+
+def test_a_threshold_that_is_no_share_is_refused() -> None:
+    for wrong in (0, -0.5, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="memory_threshold"):
+            NativeJobContext(cpus=1, memory_threshold=wrong)
+    with pytest.raises(TypeError, match=r"memory_threshold must be a number, got '0\.4'"):
+        NativeJobContext(cpus=1, memory_threshold="0.4")  # type: ignore[arg-type]
+
+
 # ---- the memory that a task asked for
 
 

@@ -46,6 +46,16 @@ def _cpus(raw: str, key: str) -> float:
     return int(checked) if checked == int(checked) else checked
 
 
+def _share(raw: str, key: str) -> float:
+    try:
+        share = float(raw)
+    except ValueError:
+        share = -1
+    if not 0 < share <= 1:
+        raise ValueError(f"{key} must be a share above 0 and at most 1, such as 0.9, got {raw!r}")
+    return share
+
+
 def _flag(raw: str, key: str) -> bool:
     if raw.lower() in ("1", "true", "yes", "on"):
         return True
@@ -132,6 +142,7 @@ def _is_iris_worker() -> bool:
 _NODE_KEYS: dict[str, Reader] = {
     "cpus": _cpus,
     "memory": parse_bytes,
+    "memory_threshold": _share,
     "store_memory": parse_bytes,
     "spill_dir": _text,
     "resources": _resources,

@@ -154,6 +154,7 @@ def init(
     debug: bool | None = None,
     dashboard: bool | None = None,
     tracing: bool | None = None,
+    memory_threshold: float | None = None,
 ) -> JobContext:
     """Choose the engine on this machine's cores, with these settings, for the whole process, and return its context.
 
@@ -171,6 +172,8 @@ def init(
         max_workers: the largest number of worker processes.
         debug: tasks may stop at ``breakpoint()``; the terminal is theirs while this program waits for results.
         dashboard: the node answers HTTP, so that `fray.dashboard` has a page to show; a started node always does.
+        memory_threshold: the share of the machine's or its container's memory above which tasks and actors are ended
+            with `OutOfMemoryError`, such as 0.9; by default all but 5 %, or all but 1 GiB where that is less.
         tracing: tasks, calls of actors, jobs and waits are spans of OpenTelemetry; by default where FRAY_OTEL is 1.
 
     Raises:
@@ -189,6 +192,7 @@ def init(
         "debug": debug,
         "dashboard": dashboard,
         "tracing": tracing,
+        "memory_threshold": memory_threshold,
     }
     settings = {key: value for key, value in given.items() if value is not None}
     with _process.lock:

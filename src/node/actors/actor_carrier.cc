@@ -170,7 +170,8 @@ void ActorCarrier::worker_gone(ProcessId worker, const wire::ExitFacts& facts, c
                      caller.last_ended.load(std::memory_order_acquire)};
   }
   report_the_held(*actor);
-  table_.worker_lost(*actor, worker, wire::describe_exit(facts), now());
+  const StatusCode code = facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
+  table_.worker_lost(*actor, worker, wire::describe_exit(facts), now(), code);
 }
 
 void ActorCarrier::add_last_calls(wire::ActorLost& message, ProcessId client) const {
@@ -315,6 +316,7 @@ void ActorCarrier::carry_out(const actor::ReportLost& command) {
   if (client == nullptr) return;
   wire::ActorLost message = lost_message(command.actor, command.client);
   message.cause = "its process ended while it ran the call; another incarnation takes its place";
+  if (command.code == StatusCode::kWorkerOutOfMemory) message.code = command.code;
   client->send(wire::ControlType::kActorLost, 0, message);
 }
 
@@ -356,7 +358,9 @@ void ActorCarrier::report(const actor::ReportDead& command) {
   wire::ActorLost message = lost_message(command.actor, command.client);
   message.fate = wire::ActorFate::kEnded;
   message.cause = command.death.text;
-  if (command.death.cause == actor::DeathCause::kCannotStart) message.code = command.death.code;
+  if (command.death.cause == actor::DeathCause::kCannotStart || command.death.code == StatusCode::kWorkerOutOfMemory) {
+    message.code = command.death.code;
+  }
   if (auto kept = kept_.find(command.actor); kept != kept_.end()) message.error = kept->second.error;
   if (wire::is_failure(message.error.encoding)) message.fate = wire::ActorFate::kConstructorFailed;
   client->send(wire::ControlType::kActorLost, 0, message);

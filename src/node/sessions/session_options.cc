@@ -21,8 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 8> kKeys = {"cpus",      "memory_bytes", "store_memory_bytes", "spill_folder",
-                                                   "resources", "max_workers",  "session_folder",     "dashboard"};
+constexpr std::array<std::string_view, 9> kKeys = {"cpus",           "memory_bytes", "store_memory_bytes",
+                                                   "spill_folder",   "resources",    "max_workers",
+                                                   "session_folder", "dashboard",    "memory_threshold"};
 constexpr double kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 constexpr double kMostCpus = 100'000;
@@ -113,6 +114,10 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
     return wrong("max_workers", fmt::format("a whole number from 1 to {}, not {}", kMostWorkers, workers));
   }
   parsed.max_workers = static_cast<std::uint32_t>(workers);
+  FRAY_ASSIGN_OR_RETURN(parsed.memory_threshold, number(options, "memory_threshold", 0));
+  if (parsed.memory_threshold > 1) {
+    return wrong("memory_threshold", fmt::format("a share from 0 to 1, not {}", parsed.memory_threshold));
+  }
   FRAY_ASSIGN_OR_RETURN(std::string spill_folder, text(options, "spill_folder"));
   // The node leaves its folder, so relative names are read now.
   parsed.spill_folder = std::filesystem::absolute(spill_folder.empty() ? kUsualSpillFolder : spill_folder).string();

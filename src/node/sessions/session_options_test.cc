@@ -21,11 +21,12 @@ TEST(SessionOptions, UnsaidIsWhatTheMachineHas) {
 TEST(SessionOptions, SaidIsKept) {
   SessionOptions options =
       parse_options(
-          R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4, "GPU": 0}, "max_workers": 3})")
+          R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4, "GPU": 0}, "max_workers": 3, "memory_threshold": 0.4})")
           .value();
   EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, head_node 1, memory 1000 B");
   EXPECT_EQ(options.store_memory_bytes, 10u);
   EXPECT_EQ(options.max_workers, 3u);
+  EXPECT_EQ(options.memory_threshold, 0.4);
 }
 
 TEST(SessionOptions, HeadNodeIsOneUnlessDeclaredOtherwise) {
@@ -43,9 +44,10 @@ TEST(SessionOptions, NullCountsAsUnsaid) {
 }
 
 TEST(SessionOptions, NonsenseIsRefused) {
-  for (const char* text : {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})",
-                           R"({"resources": 3})", R"({"resources": {"GPU": 0.5}})", R"({"resources": {"TPU": 1e9}})",
-                           R"({"max_workers": 0})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
+  for (const char* text :
+       {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})", R"({"resources": 3})",
+        R"({"resources": {"GPU": 0.5}})", R"({"resources": {"TPU": 1e9}})", R"({"max_workers": 0})",
+        R"({"memory_threshold": 1.1})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
     EXPECT_EQ(parse_options(text).status().code(), StatusCode::kInvalidArgument) << text;
   }
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "actor/actor_table.h"
 #include "base/amount_text.h"
 #include "node/workers/memory_victim.h"
 #include "os/process/process_facts.h"
@@ -21,10 +22,12 @@ std::uint64_t asked_bytes(const scheduler::HeldLease& lease) {
 
 }  // namespace
 
-MemoryGuard::MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable& table)
+MemoryGuard::MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable& table,
+                         const actor::ActorTable& actors, double threshold)
     : processes_(processes),
       table_(table),
-      gauge_(os::MemoryGauge::of_this_process()),
+      actors_(actors),
+      gauge_(os::MemoryGauge::of_this_process(threshold)),
       kernel_kills_(gauge_.kernel_kills()) {}
 
 bool MemoryGuard::look() {
@@ -54,7 +57,10 @@ void MemoryGuard::relieve(const os::MemoryRoom& room) {
     MemoryUse use;
     use.worker = process;
     use.used_bytes = os::private_memory_bytes(worker.pid);
-    use.runs_a_task = worker.view()->runs_a_task();
+    const auto actor = actors_.actor_of_worker(process);
+    const ActorSpec* spec = actor ? actors_.spec(*actor) : nullptr;
+    use.is_idle = spec == nullptr && !worker.view()->runs_a_task();
+    use.comes_back = spec == nullptr || spec->max_restarts != 0;
     use.started_ns = worker.view()->started_ns.load(std::memory_order_relaxed);
     const scheduler::Worker* entry = table_.workers().find(process);
     const scheduler::HeldLease* lease = entry == nullptr ? nullptr : table_.ledger().find(entry->lease);

@@ -5,7 +5,7 @@
 // that asked for `memory` may use that, and kAllowance besides for the interpreter and its libraries.
 //
 // Threading:  the node's loop.
-// Ownership:  refers to processes and leases, which must outlive it.
+// Ownership:  refers to processes, leases and actors, which must outlive it.
 // Failure:    a worker may take memory faster than the guard looks. The kernel then kills it, which is recognised as
 //             such.
 #pragma once
@@ -18,6 +18,9 @@
 #include "os/memory/memory_gauge.h"
 #include "wire/lease.h"
 
+namespace fray::actor {
+class ActorTable;
+}
 namespace fray::scheduler {
 class LeaseTable;
 }
@@ -28,7 +31,9 @@ class MemoryGuard {
  public:
   static constexpr std::uint64_t kAllowance = 64ull << 20;
 
-  MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable& table);
+  // `threshold` as in os::MemoryRoom.
+  MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable& table, const actor::ActorTable& actors,
+              double threshold);
 
   // Looks at all workers now. Returns whether memory is scarce.
   bool look();
@@ -42,6 +47,7 @@ class MemoryGuard {
 
   WorkerProcesses& processes_;
   const scheduler::LeaseTable& table_;
+  const actor::ActorTable& actors_;
   const os::MemoryGauge gauge_;
   std::uint64_t kernel_kills_;
   std::unordered_map<ProcessId, std::string> killed_;  // workers that have not ended yet, with the reason

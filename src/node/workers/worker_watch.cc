@@ -18,14 +18,14 @@ constexpr std::uint64_t kSeekStopsNs = 1'000'000'000;
 constexpr std::uint64_t kTellAfterNs = 2'000'000'000;
 }  // namespace
 
-WorkerWatch::WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say,
-                         TellMemory tell_memory)
+WorkerWatch::WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table,
+                         const actor::ActorTable& actors, double memory_threshold, Say say, TellMemory tell_memory)
     : loop_(loop),
       processes_(processes),
       table_(table),
       say_(std::move(say)),
       tell_memory_(std::move(tell_memory)),
-      memory_(processes, table) {}
+      memory_(processes, table, actors, memory_threshold) {}
 
 void WorkerWatch::follow_leases() {
   std::size_t now = table_.ledger().leases().size();

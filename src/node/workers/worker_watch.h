@@ -33,8 +33,9 @@ class WorkerWatch {
   // Called at each look with whether memory is scarce.
   using TellMemory = std::function<void(bool scarce)>;
 
-  WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say,
-              TellMemory tell_memory);
+  // `memory_threshold` as in os::MemoryRoom.
+  WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table,
+              const actor::ActorTable& actors, double memory_threshold, Say say, TellMemory tell_memory);
   ~WorkerWatch() { loop_.cancel(timer_); }
   WorkerWatch(const WorkerWatch&) = delete;
   WorkerWatch& operator=(const WorkerWatch&) = delete;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMostReserve = 1ull << 30;
 
-std::uint64_t reserve(std::uint64_t limit) { return std::min(limit / 20, kMostReserve); }
+std::uint64_t usual_reserve(std::uint64_t limit) { return std::min(limit / 20, kMostReserve); }
 
 // The number behind `name` in lines of "name number" or "name: number kB".
 std::uint64_t counted_in(const std::string& text, std::string_view name) {
@@ -28,14 +28,19 @@ std::uint64_t counted_in(const std::string& text, std::string_view name) {
 
 }  // namespace
 
-bool MemoryRoom::is_short() const { return available_bytes < reserve(limit_bytes); }
-bool MemoryRoom::is_scarce() const { return available_bytes < 2 * reserve(limit_bytes); }
+std::uint64_t MemoryRoom::reserve_bytes() const {
+  if (threshold == 0) return usual_reserve(limit_bytes);
+  return static_cast<std::uint64_t>(static_cast<double>(limit_bytes) * (1 - threshold));
+}
 
-MemoryGauge::MemoryGauge(const std::string& membership, const std::string& groups, std::string proc)
-    : groups_(memory_groups(membership, groups)), proc_(std::move(proc)) {}
+bool MemoryRoom::is_short() const { return available_bytes < reserve_bytes(); }
+bool MemoryRoom::is_scarce() const { return available_bytes < reserve_bytes() + usual_reserve(limit_bytes); }
 
-MemoryGauge MemoryGauge::of_this_process() {
-  return MemoryGauge(read_text("/proc/self/cgroup"), "/sys/fs/cgroup", "/proc");
+MemoryGauge::MemoryGauge(const std::string& membership, const std::string& groups, std::string proc, double threshold)
+    : groups_(memory_groups(membership, groups)), proc_(std::move(proc)), threshold_(threshold) {}
+
+MemoryGauge MemoryGauge::of_this_process(double threshold) {
+  return MemoryGauge(read_text("/proc/self/cgroup"), "/sys/fs/cgroup", "/proc", threshold);
 }
 
 MemoryRoom MemoryGauge::room() const {
@@ -52,12 +57,12 @@ MemoryRoom MemoryGauge::room() const {
 
 MemoryRoom MemoryGauge::room_of_machine() const {
   std::string text = read_text(proc_ + "/meminfo");
-  return {counted_in(text, "MemTotal") * 1024, counted_in(text, "MemAvailable") * 1024};
+  return {counted_in(text, "MemTotal") * 1024, counted_in(text, "MemAvailable") * 1024, threshold_};
 }
 
 MemoryRoom MemoryGauge::room_of(const MemoryGroup& group) const {
   std::uint64_t used = read_number(group.folder + (group.version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
-  MemoryRoom room{group.limit_bytes, group.limit_bytes - std::min(used, group.limit_bytes)};
+  MemoryRoom room{group.limit_bytes, group.limit_bytes - std::min(used, group.limit_bytes), threshold_};
   if (!room.is_scarce()) return room;
   // Caches count as used although they are dropped when memory is needed. This file is read last because it is slow:
   // the kernel sums the counters of all CPUs.

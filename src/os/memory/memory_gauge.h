@@ -17,18 +17,22 @@ namespace fray::os {
 struct MemoryRoom {
   std::uint64_t limit_bytes = 0;      // 0: nothing is known
   std::uint64_t available_bytes = 0;  // free, or in file caches that can be dropped
+  double threshold = 0;               // the share that may be used; 0: all but 5 %, or all but 1 GiB where that is less
 
-  // Less than 5 % is left, and less than 1 GiB.
+  // More is used than the threshold allows.
   bool is_short() const;
-  // Less than twice that is left, so memory that is not needed is freed before memory is short.
+  // Nearly so: the usual reserve, once more, would be too much. Memory that is not needed is freed then.
   bool is_scarce() const;
+
+ private:
+  std::uint64_t reserve_bytes() const;
 };
 
 class MemoryGauge {
  public:
   // `membership` as in /proc/self/cgroup; groups below `groups` (/sys/fs/cgroup), the machine's numbers in `proc`.
-  MemoryGauge(const std::string& membership, const std::string& groups, std::string proc);
-  static MemoryGauge of_this_process();
+  MemoryGauge(const std::string& membership, const std::string& groups, std::string proc, double threshold = 0);
+  static MemoryGauge of_this_process(double threshold = 0);
 
   MemoryRoom room() const;
   // How many processes the kernel has killed for want of memory, here or, without groups, on the machine.
@@ -40,6 +44,7 @@ class MemoryGauge {
 
   std::vector<MemoryGroup> groups_;
   std::string proc_;
+  double threshold_;
 };
 
 }  // namespace fray::os

@@ -51,6 +51,15 @@ TEST_F(MemoryGaugeTest, ScarceIsLessThanTwiceOfWhatIsShort) {
   EXPECT_FALSE(MemoryRoom{}.is_scarce());
 }
 
+TEST_F(MemoryGaugeTest, AThresholdSaysWhenMemoryIsShort) {
+  EXPECT_TRUE((MemoryRoom{1000, 599, 0.4}).is_short());
+  EXPECT_FALSE((MemoryRoom{1000, 601, 0.4}).is_short());
+  EXPECT_TRUE((MemoryRoom{1000, 640, 0.4}).is_scarce());
+  EXPECT_FALSE((MemoryRoom{1000, 660, 0.4}).is_scarce());
+  MemoryGauge gauge("0::/\n", root_ + "/groups", root_ + "/proc", 0.4);
+  EXPECT_TRUE(gauge.room().is_short()) << "half of the machine's memory is used";
+}
+
 TEST_F(MemoryGaugeTest, AScarceGroupCountsOnAMachineThatHasMemoryLeft) {
   write("groups/a/memory.max", "100000000\n");
   write("groups/a/memory.current", "92000000\n");

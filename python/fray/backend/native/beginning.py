@@ -48,6 +48,7 @@ def begin(
     worker_env: Mapping[str, str] | None = None,
     dashboard: bool = False,
     tracing: bool | None = None,
+    memory_threshold: float | None = None,
 ) -> Begun:
     """Start or greet the node of a `NativeJobContext`, which says what these mean, and do not wait for its answer.
 
@@ -61,12 +62,14 @@ def begin(
     extra_env = {**namespace_env(namespace), **debugging, **trace_program(tracing), **(worker_env or {})}
     if address is not None:
         given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
-        refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
+        given |= {"resources": resources, "max_workers": max_workers, "memory_threshold": memory_threshold}
+        refuse_settings(address, given)
         return Begun(attach(address, extra_env), None, namespace, extra_env, debug)
-    check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources)
+    check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources, memory_threshold)
     options = {
         "cpus": cpus,
         "memory_bytes": memory,
+        "memory_threshold": memory_threshold,
         "store_memory_bytes": store_memory,
         "spill_folder": None if spill_dir is None else os.fspath(spill_dir),
         "resources": dict(resources or {}),

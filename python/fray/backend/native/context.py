@@ -46,6 +46,8 @@ class NativeJobContext(JobContext):
     Args:
         cpus: CPUs that tasks share; by default those that the container and the affinity mask allow.
         memory: bytes of memory that tasks may ask for; by default those that the container allows.
+        memory_threshold: the share of the machine's or its container's memory, from 0 to 1, above which tasks and
+            actors are ended with `OutOfMemoryError`; by default all but 5 %, or all but 1 GiB where that is less.
         store_memory: bytes of shared memory for objects; further objects spill.
         spill_dir: folder that objects spill to.
         resources: further resources of the node, such as ``{"TPU": 4}``.
@@ -93,6 +95,7 @@ class NativeJobContext(JobContext):
         worker_env: Mapping[str, str] | None = None,
         dashboard: bool = False,
         tracing: bool | None = None,
+        memory_threshold: float | None = None,
     ) -> None:
         self._go_on(
             begin(
@@ -108,6 +111,7 @@ class NativeJobContext(JobContext):
                 worker_env,
                 dashboard,
                 tracing,
+                memory_threshold,
             )
         )
 

@@ -27,8 +27,13 @@ _ERRORS: dict[int, type[Exception]] = {
     StatusCode.FORKED: errors.ForeignRefError,
     StatusCode.RESERVATION_ENDED: errors.ReservationEndedError,
 }
-_NO_WORKER = (StatusCode.INVALID_ARGUMENT, StatusCode.RUNTIME_ENV, StatusCode.RESERVATION_ENDED)
-"""Why no worker can be had for an actor, where that is no matter of the node's."""
+_NO_WORKER = (
+    StatusCode.INVALID_ARGUMENT,
+    StatusCode.RUNTIME_ENV,
+    StatusCode.RESERVATION_ENDED,
+    StatusCode.WORKER_OUT_OF_MEMORY,
+)
+"""Why an actor has no worker, or none any more, where that is no matter of the node's."""
 _ADVICE: dict[int, str] = {
     StatusCode.CLOSED: "; make a new one, or call fray.init() again",
     StatusCode.FORKED: "; get values before the fork, or make it again here",
@@ -58,7 +63,7 @@ def actor_died(
     Args:
         executed, fate, class_name, name, cause, actor_id: what is known of the call and its actor.
         packed: what the actor's constructor raised, or empty.
-        code: the status that says why no worker could be had for the actor; 0 where that is not the cause.
+        code: the status that says why the actor has no worker (any more); 0 where that is not the cause.
     """
     became = _FATES[fate]
     answer, ran = _EXECUTED[executed]

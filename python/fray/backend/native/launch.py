@@ -42,6 +42,7 @@ def check_settings(
     max_workers: int | None,
     spill_dir: str | os.PathLike[str] | None,
     resources: Mapping[str, float] | None = None,
+    memory_threshold: float | None = None,
 ) -> None:
     """Check what a node is to be started with, before anything starts.
 
@@ -51,6 +52,7 @@ def check_settings(
             written to.
     """
     amounts = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "max_workers": max_workers}
+    amounts["memory_threshold"] = memory_threshold
     for name, amount in amounts.items():
         if amount is None:
             continue
@@ -58,6 +60,8 @@ def check_settings(
             raise TypeError(f"{name} must be a number, got {amount!r}")
         if not math.isfinite(amount) or amount <= 0:
             raise SettingsError(f"{name} must be a finite number above 0, got {amount!r}; leave it out for the default")
+    if memory_threshold is not None and memory_threshold > 1:
+        raise SettingsError(f"memory_threshold is a share of the memory, from 0 to 1, got {memory_threshold!r}")
     for kind in DEVICE_KINDS:
         amount = (resources or {}).get(kind, 0)
         if amount != int(amount):
