@@ -603,7 +603,7 @@ def test_a_task_that_is_cancelled_in_its_setup_hook_leaves_nothing_to_the_next_o
 ) -> None:
     from fray.ray import _calls
 
-    monkeypatch.setattr(_calls._title, "show", lambda title: None)
+    monkeypatch.setattr(_calls, "show", lambda title: None)
     group = {"group": "the task's own", "capture": True}
     body = _calls.Body(len, "len", True, {"placement_group": group, "setup_hook": raise_interrupt})
     with pytest.raises(KeyboardInterrupt):

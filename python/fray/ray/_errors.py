@@ -72,6 +72,8 @@ def _type_of_rays(error: Exception, *, creates_actor: bool) -> type[Exception]:
         return ray_errors.ActorUnavailableError
     if isinstance(error, errors.ActorDiedError) and isinstance(error.__cause__, errors.RuntimeEnvError):
         return ray_errors.RuntimeEnvSetupError
+    if isinstance(error, errors.ActorDiedError) and isinstance(error.__cause__, errors.OutOfMemoryError):
+        return ray_errors.OutOfMemoryError
     if isinstance(error, errors.InfeasibleError) and creates_actor:
         ended = isinstance(error, errors.ReservationEndedError)
         return ray_errors.ActorPlacementGroupRemoved if ended else ray_errors.ActorUnschedulableError

@@ -38,6 +38,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "ray._private.ray_client_microbenchmark": {"_others": "main"},
     "ray._private.ray_constants": {"_others": "RESOURCE_CONSTRAINT_PREFIX"},
     "ray._private.ray_microbenchmark_helpers": {"_microbenchmark": "ray_setup_and_teardown timeit"},
+    "ray._private.utils": {"_memory": "get_system_memory get_used_memory"},
     "ray._private.worker": {
         "_objects": "get put wait",
         "_others": "BaseContext LOCAL_MODE RESTORE_WORKER_MODE SCRIPT_MODE SPILL_WORKER_MODE WORKER_MODE global_worker",

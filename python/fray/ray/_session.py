@@ -32,6 +32,7 @@ _COMMIT = "{{RAY_COMMIT_SHA}}"
 IP = "127.0.0.1"
 HEAD_MARKS = (f"node:{IP}", "node:__internal_head__")
 """Resources that programs ask for to be on the head node."""
+_THRESHOLD_VARIABLE = "RAY_memory_usage_threshold"  # as Ray spells it
 _THIS_MACHINE = ("localhost", IP, "0.0.0.0")
 
 _logger = logging.getLogger("ray")
@@ -168,6 +169,7 @@ def init(
         amounts: dict[str, Any] = {"num_cpus": num_cpus, "num_gpus": num_gpus, "resources": resources}
         amounts |= {"object_store_memory": object_store_memory, "_memory": _memory}
         given = {name: amount for name, amount in amounts.items() if amount is not None}
+        threshold = _memory_threshold(others.get("_system_config"))
         where = _address(address)
         if runtime_env is not None:
             state.runtime_env = dict(runtime_env)
@@ -177,7 +179,10 @@ def init(
             raise ValueError(f"{', '.join(given)} must not be provided when connecting to an existing cluster")
         existing = current.existing_job_context()
         try:
-            _use(_start(given, object_spilling_directory, namespace) if where is None else _connect(where, namespace))
+            if where is None:
+                _use(_start(given, object_spilling_directory, namespace, threshold))
+            else:
+                _use(_connect(where, namespace))
         except BaseException:  # Ctrl-C: what has begun is to be ended, for it would refuse the next attempt
             if existing is None:
                 current.shutdown()
@@ -233,7 +238,7 @@ def _connect(address: str, namespace: str | None) -> Any:
         ) from error
 
 
-def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | None) -> Any:
+def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | None, threshold: float | None) -> Any:
     own = _own_resources(given.get("resources"))
     if given.get("num_gpus") is not None:
         own["GPU"] = _amount("num_gpus", given["num_gpus"])
@@ -245,10 +250,21 @@ def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | Non
         cpus=None if cpus is None else max(_amount("num_cpus", cpus), 0.0001),
         memory=given.get("_memory"),
         store_memory=given.get("object_store_memory"),
+        memory_threshold=threshold,
         spill_dir=spill_dir,
         resources={**dict.fromkeys(HEAD_MARKS, 1.0), **own},
         namespace=namespace or str(uuid.uuid4()),
     )
+
+
+def _memory_threshold(config: Any) -> float | None:
+    """Return the share of the memory above which tasks are ended, by `_system_config` or the environment."""
+    if isinstance(config, str):
+        import json  # seldom needed
+
+        config = json.loads(config)
+    given = (config or {}).get("memory_usage_threshold", os.environ.get(_THRESHOLD_VARIABLE))
+    return None if given is None else float(given)
 
 
 def _init_preloading(**settings: Any) -> Any:

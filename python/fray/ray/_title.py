@@ -8,7 +8,10 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any
 
-__all__ = ["getproctitle", "getthreadtitle", "idle_title", "setproctitle", "setthreadtitle", "show", "title_of"]
+__all__ = ["IDLE", "getproctitle", "getthreadtitle", "setproctitle", "setthreadtitle", "show", "title_of"]
+
+IDLE = "IDLE"
+"""The name for `title_of` of a worker that runs nothing."""
 
 
 class _Nowhere:
@@ -44,11 +47,6 @@ def _whole(title: str) -> bytes:
 def show(title: bytes) -> None:
     """Make `title` the title of this process."""
     _command_line().raw = title
-
-
-def idle_title() -> bytes:
-    """Return the title of a worker that runs nothing."""
-    return title_of("IDLE")
 
 
 def setproctitle(title: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fray.backend.native.context import NativeJobContext
 from fray.ray import _host_classes, remote_function
 from fray.ray._refs import ObjectRef
-from fray.ray._title import idle_title
+from fray.ray._title import IDLE, title_of
 
 __all__ = ["loaded"]
 
-loaded = (_host_classes, remote_function, idle_title())
+loaded = (_host_classes, remote_function, title_of(IDLE))
 NativeJobContext.extend_refs(ObjectRef)

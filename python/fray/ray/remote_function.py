@@ -61,12 +61,13 @@ class _Remote:
         self.task_options = task_options(self.options, self.name)
         self.session = _state.number
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def start(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Start a task and return what `.remote` returns."""
         shape = self.shape
         if kwargs or not shape.low <= len(args) <= shape.high:
             shape.check(args, kwargs)
         if process.captured is not None and self._may_be_captured:
-            return self._in_group(process.captured)(args, kwargs)
+            return self._in_group(process.captured).start(args, kwargs)
         if process.overlaps:
             start_in_name_of_call()
         try:
@@ -105,7 +106,7 @@ class FuncWrapper(Startable):
         self._call = _Remote(owner._function, owner._function.__name__, options, owner._shape)
 
     def remote(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(args, kwargs)
+        return self._call.start(args, kwargs)
 
     def options(self, **options: Any) -> FuncWrapper:
         """Return the function with further options."""
@@ -135,11 +136,12 @@ class RemoteFunction(Startable):
         function: Any = self._function
         self._shape = Shape(function)
         self._function_name = f"{function.__module__}.{function.__name__}"
-        self._call = call = _Remote(function, function.__name__, self._default_options, self._shape)
+        self._call = _Remote(function, function.__name__, self._default_options, self._shape)
+        start = self._call.start
 
         @functools.wraps(function)
         def remote(*args: Any, **kwargs: Any) -> Any:
-            return call(args, kwargs)
+            return start(args, kwargs)
 
         self.remote = remote
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
