@@ -3,8 +3,8 @@
 # Most of the time of a source goes into the headers that it reads and the templates that it instantiates, and the sources
 # of a folder read the same ones: as units they take a fifth of the time (docs/decisions/0010-build.md). Names in anonymous
 # namespaces are therefore unique in their folder. A unit takes about 3 s for its headers and a second for each 10 kB of sources,
-# and its size is how long the change of one source may take to compile. CMake's own unity build names sources by absolute paths, which hides from
-# ccache that two checkouts are the same; these units name them as #include does.
+# and its size is how long the change of one source may take to compile. CMake's own unity build names sources by absolute
+# paths, which hides from ccache that two checkouts are the same; these units name them as #include does.
 set(fray_bytes_a_unit 70000)
 # In larger folders those that read the widest header of model/ have units of their own, so that a change of it compiles as
 # little as can be.
