@@ -309,7 +309,8 @@ def test_reading_an_endless_generator_lets_the_other_coroutines_run(ctx: JobCont
             await reading
         return first
 
-    assert asyncio.run(main()) == 0
+    for _ in range(20):  # whether the worker is always ahead of its reader is a matter of chance
+        assert asyncio.run(main()) == 0
 
 
 @pytest.mark.behaviour("T018", "T109", "T112")

@@ -17,6 +17,8 @@ from fray.errors import DeadlockError
 __all__ = ["awaited_refs", "next_in_loop", "note_loops", "result", "wait_in_loop"]
 
 _awaited: dict[asyncio.Future[None], Any] = {}  # the refs that coroutines wait for, by the future that ends the wait
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()  # when readers last let others run
+_TURN = 0.001  # seconds that readers of ready items may run before the other coroutines have a turn
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, Any]] = WeakKeyDictionary()
 
 
@@ -37,7 +39,14 @@ def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
 
 
 async def next_in_loop(ref: Any) -> Any:
-    """Return the ref of the next item of a generator task without stopping the running event loop."""
+    """Return the ref of the next item of a generator task without stopping the running event loop.
+
+    A worker can be quicker than its reader, who then never waits: the other coroutines have a turn each millisecond.
+    """
+    loop = asyncio.get_running_loop()
+    if loop.time() - _turns.get(loop, 0.0) > _TURN:
+        await asyncio.sleep(0)  # before an item is taken, for whoever is cancelled here must not lose one
+        _turns[loop] = loop.time()
     try:
         while (item := ref._take()) is None:
             await _until_item(ref)
