@@ -252,8 +252,8 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   slow_watch_.disarm();
   Spin spin;
   while (!stop_) {
-    if (cancels_started_) cancel_started();
     if (inbox_.empty() && !reader_busy_) read_ready(0);  // the answers to the calls that have arrived share one write
+    if (cancels_started_) cancel_started();
     if (!inbox_.empty()) {
       ActorCall* call = take();
       if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call

@@ -51,3 +51,17 @@ def test_a_program_sets_the_share_of_the_memory_above_which_tasks_and_actors_are
     command = [sys.executable, "-m", "fray.ray", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
     assert (done.stdout, done.returncode) == ("True\n" * 3, 0), done.stderr
+
+
+@pytest.mark.parametrize("given", ["much", None, 1.5, -0.1])
+def test_a_share_of_the_memory_that_is_none_is_refused_by_its_name(tmp_path: Path, given: object) -> None:
+    program = tmp_path / "shares.py"
+    program.write_text(f"import ray\nray.init(num_cpus=1, _system_config={{'memory_usage_threshold': {given!r}}})")
+    done = subprocess.run(
+        [sys.executable, "-m", "fray.ray", str(program)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == (0 if given is None else 1)
+    assert (
+        given is None
+        or f"memory_usage_threshold must be a share above 0 and at most 1, such as 0.9, got {given!r}" in done.stderr
+    )

@@ -264,7 +264,14 @@ def _memory_threshold(config: Any) -> float | None:
 
         config = json.loads(config)
     given = (config or {}).get("memory_usage_threshold", os.environ.get(_THRESHOLD_VARIABLE))
-    return None if given is None else float(given)
+    if given is None:
+        return None
+    with suppress(TypeError, ValueError):
+        if 0 < (share := float(given)) <= 1:
+            return share
+    raise ValueError(
+        f"ray.init: memory_usage_threshold must be a share above 0 and at most 1, such as 0.9, got {given!r}"
+    )
 
 
 def _init_preloading(**settings: Any) -> Any:

@@ -114,10 +114,7 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
     return wrong("max_workers", fmt::format("a whole number from 1 to {}, not {}", kMostWorkers, workers));
   }
   parsed.max_workers = static_cast<std::uint32_t>(workers);
-  FRAY_ASSIGN_OR_RETURN(parsed.memory_threshold, number(options, "memory_threshold", 0));
-  if (parsed.memory_threshold > 1) {
-    return wrong("memory_threshold", fmt::format("a share from 0 to 1, not {}", parsed.memory_threshold));
-  }
+  FRAY_ASSIGN_OR_RETURN(parsed.memory_threshold, number(options, "memory_threshold", 0, 1));
   FRAY_ASSIGN_OR_RETURN(std::string spill_folder, text(options, "spill_folder"));
   // The node leaves its folder, so relative names are read now.
   parsed.spill_folder = std::filesystem::absolute(spill_folder.empty() ? kUsualSpillFolder : spill_folder).string();

@@ -21,8 +21,7 @@ struct SessionOptions {
   ResourceSet total;              // CPU, memory (bytes), GPUs that are there, and the declared ones
   std::vector<std::string> gpus;  // names of those that are there, whatever was declared
   std::uint32_t max_workers = 0;
-  double memory_threshold =
-      0;  // the share of the machine's or container's memory above which tasks are ended; 0: usual
+  double memory_threshold = 0;  // the share of the memory that may be used, as in os::MemoryRoom
   std::uint64_t store_memory_bytes = 0;
   std::string spill_folder;    // absolute
   std::string session_folder;  // empty: a new one in the run folder
