@@ -2,14 +2,14 @@
 //
 //   byte   0        8       12        16          24        28         32               160
 //          +--------+-------+---------+-----------+---------+----------+-----------------+
-//          | task   | state | version | started   | depth   | reserved | name, 0-ended   |
+//          | task   | state | version | started   | depth   | caller   | name, 0-ended   |
 //          +--------+-------+---------+-----------+---------+----------+-----------------+
 //   from byte 160: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call
 //   of it that was started (calls of one caller start in ascending order), and of the last that ended (by actors that
 //   run one call at a time).
 //
 // Threading:  one thread of the worker writes; any process that maps the page reads. `version` is a seqlock over task,
-//             started and name: odd while they change. Bytes of the name are relaxed atomics, as a seqlock needs.
+//             started, caller and name: odd while they change. Bytes of the name are relaxed atomics, as a seqlock needs.
 // Ownership:  none; lies in a page that both processes map.
 // Failure:    a reader that meets a writer too often, or a worker that died while writing, gets what it last saw, cut
 //             at the first zero. The writer may be hostile: name() never reads past the field.
@@ -33,7 +33,7 @@ struct WorkerPage {
   std::atomic<std::uint32_t> version{0};
   std::atomic<std::uint64_t> started_ns{0};  // CLOCK_MONOTONIC
   std::atomic<std::uint32_t> depth{0};
-  std::atomic<std::uint32_t> reserved{0};
+  std::atomic<std::uint32_t> caller{0};  // the process that has numbered the task
   std::atomic<char> name[kNameBytes] = {};
   struct Caller {
     std::atomic<std::uint32_t> client{0};  // 0: a free slot
@@ -45,14 +45,15 @@ struct WorkerPage {
   Caller callers[kCallers];
 
   // The worker's side.
-  void begin_task(std::uint64_t number, std::string_view task_name, std::uint64_t now_ns,
-                  std::uint32_t task_depth = 0) {
+  void begin_task(std::uint64_t number, std::string_view task_name, std::uint64_t now_ns, std::uint32_t task_depth = 0,
+                  std::uint32_t task_caller = 0) {
     std::uint32_t before = version.load(std::memory_order_relaxed);
     version.store(before + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     task_number.store(number, std::memory_order_relaxed);
     started_ns.store(now_ns, std::memory_order_relaxed);
     depth.store(task_depth, std::memory_order_relaxed);
+    caller.store(task_caller, std::memory_order_relaxed);
     std::size_t size = task_name.size() < kNameBytes - 1 ? task_name.size() : kNameBytes - 1;
     for (std::size_t i = 0; i < size; ++i) name[i].store(task_name[i], std::memory_order_relaxed);
     name[size].store('\0', std::memory_order_relaxed);

@@ -10,9 +10,10 @@ namespace {
 TEST(WorkerPage, NameIsTheRunningTasksOnly) {
   WorkerPage page;
   EXPECT_EQ(page.running_task(), "");
-  page.begin_task(7, "shuffle", 123);
+  page.begin_task(7, "shuffle", 123, 0, 21);
   EXPECT_EQ(page.running_task(), "shuffle");
   EXPECT_EQ(page.task_number.load(), 7u);
+  EXPECT_EQ(page.caller.load(), 21u);
   page.end_task();
   EXPECT_EQ(page.running_task(), "");
   EXPECT_EQ(page.task_name(), "shuffle");

@@ -106,8 +106,11 @@ json worker_rows(const StatusSources& sources) {
     std::string task = worker.view()->running_task();
     json row = {
         {"process", process}, {"pid", worker.pid}, {"state", state_name(sources, process, worker)}, {"task", task}};
-    if (!task.empty())
+    if (!task.empty()) {
       row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
+      row["task_number"] = worker.view()->task_number.load(std::memory_order_relaxed);
+      row["caller"] = worker.view()->caller.load(std::memory_order_relaxed);
+    }
     if (std::uint64_t since_ns = sources.watch.stopped_since_ns(process); since_ns != 0) {
       row["stopped_seconds"] = seconds_since(since_ns);
     }

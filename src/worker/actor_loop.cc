@@ -199,7 +199,7 @@ ActorCall* ActorLoop::take() {
   std::string name = actor_name_;
   name += '.';
   name += call.task.name;
-  page_.started(call.task.number, name, call.started_ns, call.task.head.depth);
+  page_.started(call.task, name, call.started_ns);
   return &call;
 }
 

@@ -18,8 +18,8 @@ class MappedPage : public Page {
   MappedPage& operator=(const MappedPage&) = delete;
 
   void leased() override { page_->task_number.store(0, std::memory_order_release); }
-  void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) override {
-    page_->begin_task(task, name, now_ns, depth);
+  void started(const TaskView& task, std::string_view name, std::uint64_t now_ns) override {
+    page_->begin_task(task.number, name, now_ns, task.head.depth, task.client);
   }
   void caller_joined(std::uint32_t slot, ProcessId client) override { page_->caller_joined(slot, client); }
   void caller_left(std::uint32_t slot) override { page_->caller_left(slot); }

@@ -306,7 +306,7 @@ void TaskLoop::run_task(const Frame& frame) {
   const std::uint64_t started = os::monotonic_ns();
   begin(task, started);
   client_.guard();
-  page_.started(task.number, task.name, started, task.head.depth);
+  page_.started(task, task.name, started);
   Outcome outcome;
   meter_.begin(task.head.function);
   if (in.ok()) {

@@ -98,7 +98,7 @@ struct Executor {
 struct Page {
   virtual ~Page() = default;
   virtual void leased() = 0;  // to another client, which numbers its tasks anew
-  virtual void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) = 0;
+  virtual void started(const TaskView& task, std::string_view name, std::uint64_t now_ns) = 0;
   // An actor's callers; see WorkerPage.
   virtual void caller_joined(std::uint32_t slot, ProcessId client) = 0;
   virtual void caller_left(std::uint32_t slot) = 0;

@@ -492,14 +492,17 @@ def test_tasks_and_calls_that_run_are_listed(fray_as_ray: Any, tmp_path: Path) -
     door = tmp_path / "door"
     actor = Waiting.remote()
     held = [waits_in_a_task.remote(str(door)), actor.in_a_call.remote(str(door))]
-    wanted = {"waits_in_a_task": "NORMAL_TASK", "Waiting.in_a_call": "ACTOR_TASK"}
+    kinds = {"waits_in_a_task": "NORMAL_TASK", "Waiting.in_a_call": "ACTOR_TASK"}
+    wanted = {name: (kind, ref.task_id().hex()) for (name, kind), ref in zip(kinds.items(), held, strict=True)}
     end = time.monotonic() + 30
     while True:
-        running = {row.name: row["type"] for row in list_tasks(filters=[("state", "=", "RUNNING")])}
+        rows = list_tasks(filters=[("state", "=", "RUNNING")])
+        running = {row.name: (row["type"], row.task_id) for row in rows}
         if wanted.items() <= running.items():
             break
         assert time.monotonic() < end, running
         time.sleep(0.01)
+    assert [get_task(id=ref.task_id().hex()).state for ref in held] == ["RUNNING"] * 2
     door.touch()
     ray.get(held)
     eventually(lambda: not wanted.keys() & {row.name for row in list_tasks(filters=[("state", "=", "RUNNING")])})

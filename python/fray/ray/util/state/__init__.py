@@ -49,7 +49,7 @@ def _matches(has: Any, how: str, wanted: Any) -> bool:
 
 
 def _tasks() -> Iterable[dict[str, Any]]:
-    """Yield the tasks that have ended and then those that run, whose ids the engine does not tell."""
+    """Yield the tasks that have ended and then those that run."""
     engine = _session.context().engine
     for event in engine.timeline_events():
         if event["ph"] == "X":
@@ -61,7 +61,9 @@ def _tasks() -> Iterable[dict[str, Any]]:
             yield row
     for worker in engine.status()["workers"]:
         if worker.get("running_seconds") is not None:
-            yield _task(worker["task"], "RUNNING", worker["pid"])
+            row = _task(worker["task"], "RUNNING", worker["pid"])
+            row["task_id"] = _session.task_id(worker["caller"], worker["task_number"]).hex()
+            yield row
 
 
 def _task(name: str, state: str, pid: int) -> dict[str, Any]:
