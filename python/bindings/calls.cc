@@ -109,6 +109,15 @@ bool read_shape(PyObject* given, WorkShape* shape) {
   return good;
 }
 
+// The refs of a task that was submitted just now. Where a signal has come meanwhile whose handler raises, the caller gets
+// no ref, so nobody could cancel the task: it is cancelled here.
+PyObject* refs_of(PythonClient* owner, CallBuilder& builder, const std::vector<client::Object*>& results) {
+  Owned refs(builder.refs(results));
+  if (!refs || !signal_raised()) return refs.release();
+  owner->client->tasks().cancel(results.front(), false, false);
+  return nullptr;
+}
+
 // submit(client, function, plan, args, kwargs) -> ref, or list of refs
 PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!takes("submit", 5, count) || !is_call(args[1], args[2], args[3])) return nullptr;
@@ -119,7 +128,7 @@ PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   CallBuilder builder(owner, function, "submit");
   if (!builder.build(*plan, function->name, args[3], args[4])) return nullptr;
   auto results = owner->client->tasks().submit(builder.finish(), *plan->options);
-  if (results.is_ok()) return builder.refs(*results);
+  if (results.is_ok()) return refs_of(owner, builder, *results);
   raise_status(results.status());
   return nullptr;
 }

@@ -89,14 +89,6 @@ PyType_Spec collector_spec{"fray._native.BufferCollector", sizeof(CollectorObjec
                            collector_slots};
 PyTypeObject* collector_type = nullptr;
 
-void show_watcher(PyObject* pickle) {
-  Owned watcher(Py_NewRef(pickle_watcher));
-  Owned wants_more(PyObject_CallOneArg(watcher.get(), pickle));
-  if (!wants_more) PyErr_WriteUnraisable(watcher.get());
-  const bool goes_on = wants_more && PyObject_IsTrue(wants_more.get()) == 1;
-  if (!goes_on && pickle_watcher == watcher.get()) Py_CLEAR(pickle_watcher);
-}
-
 std::string_view content_of(PyObject* bytes) {
   return {PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes))};
 }
@@ -129,6 +121,17 @@ bool is_from_signal() {
 }
 
 bool passes_through() { return !PyErr_ExceptionMatches(PyExc_Exception) || is_foreign_ref_error() || is_from_signal(); }
+
+// False, with the exception set, where it was not meant for the watcher: a signal has come while the watcher ran.
+bool show_watcher(PyObject* pickle) {
+  Owned watcher(Py_NewRef(pickle_watcher));
+  Owned wants_more(PyObject_CallOneArg(watcher.get(), pickle));
+  if (!wants_more && passes_through()) return false;
+  if (!wants_more) PyErr_WriteUnraisable(watcher.get());
+  const bool goes_on = wants_more && PyObject_IsTrue(wants_more.get()) == 1;
+  if (!goes_on && pickle_watcher == watcher.get()) Py_CLEAR(pickle_watcher);
+  return true;
+}
 
 void raise_unpicklable(const char* what, PyObject* value) {
   PyObject *type, *error, *traceback;
@@ -270,7 +273,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
     }
   }
   collector->buffers = nullptr;
-  if (pickle_watcher != nullptr) show_watcher(whole_.get());
+  if (pickle_watcher != nullptr && !show_watcher(whole_.get())) return false;
   encoding_ = buffers_.empty() ? wire::Encoding::kPickle : wire::Encoding::kPickleBuffers;
   auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get()));
   large_ = !buffers_.empty() || size > kInlineBytes;

@@ -116,6 +116,25 @@ def test_map_takes_from_endless_iterables_with_a_buffer(ctx: fray.JobContext) ->
         assert list(itertools.islice(results, 20)) == list(range(1, 21))
 
 
+def test_map_whose_iterable_fails_cancels_the_calls_that_nobody_gets(
+    native: fray.JobContext, gate: Callable[[], Gate]
+) -> None:
+    closed, begun = gate(), gate()
+
+    def items() -> Iterator[Gate]:
+        yield closed
+        begun.wait()
+        yield from [closed] * 20
+        raise ValueError("no more items")
+
+    with fray.Executor(1, context=native) as executor:
+        with pytest.raises(ValueError, match="no more items"):
+            executor.map(Gate.announce_and_wait, items(), itertools.repeat(begun))
+        left = list(executor._pool._waiting)
+        closed.open_if_waited_for()
+    assert left == []
+
+
 def test_map_times_out_and_cancels_the_rest(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
     closed, begun = gate(), gate()
     with fray.Executor(1, context=native) as executor:

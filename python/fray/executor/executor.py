@@ -116,7 +116,12 @@ class Executor(futures.Executor):
             calls = (self.submit(fn, *arguments) for arguments in items)
         else:
             calls = (self.submit(call_chunk, fn, chunk) for chunk in _chunks(items, chunksize))
-        started = deque(calls if buffersize is None else itertools.islice(calls, buffersize))
+        started: deque[TaskFuture[Any]] = deque()
+        try:
+            started.extend(calls if buffersize is None else itertools.islice(calls, buffersize))
+        except BaseException:  # of an iterable, or Ctrl-C: nobody gets these futures
+            _cancel(started)
+            raise
         return _results(started, calls, deadline, chunksize > 1)
 
     def interrupt(self) -> None:
@@ -151,8 +156,12 @@ def _results(
             if failure is not None:
                 raise unpack_exception(failure)
     finally:
-        while started:
-            started.pop().cancel()
+        _cancel(started)
+
+
+def _cancel(started: deque[TaskFuture[Any]]) -> None:
+    while started:
+        started.pop().cancel()
 
 
 def _next_result(started: deque[TaskFuture[Any]], more: Iterator[TaskFuture[Any]], deadline: float | None) -> Any:

@@ -139,12 +139,14 @@ class CallPool:
             self._watch.wake()
 
     def _forget(self, future: TaskFuture[Any]) -> None:
-        """Wait no longer for a call whose future nobody gets."""
+        """Cancel a call whose future nobody gets, and wait no longer for it."""
         with self._lock:
             self._waiting.pop(future, None)
             if future not in self._in_flight:
                 return
             self._in_flight.remove(future)
+        if future.ref is not None and not self.context.closed:
+            self.context.cancel(future.ref)
         self._watch.wake()
 
     def _send_waiting(self) -> None:

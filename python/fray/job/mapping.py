@@ -42,7 +42,12 @@ class _BatchResult:
 @dataclass(slots=True, eq=False)
 class _Batch:
     items: list[Any]
-    ref: ObjectRef[_BatchResult]
+    sent: ObjectRef[_BatchResult] | None = None
+
+    @property
+    def ref(self) -> ObjectRef[_BatchResult]:
+        assert self.sent is not None
+        return self.sent
 
 
 def map_items(
@@ -126,7 +131,7 @@ class _Mapper:
         while not self._exhausted and self._room():
             items = self._take(self._room_for_items())
             if items:
-                self._in_flight.append(self._send(items))
+                self._send(items, len(self._in_flight))
                 self._items_out += len(items)
 
     def _room(self) -> bool:
@@ -166,14 +171,18 @@ class _Mapper:
                 break
         return taken
 
-    def _send(self, items: list[Any]) -> _Batch:
+    def _send(self, items: list[Any], place: int) -> None:
+        """Submit a batch that is the one at `place` of those in flight."""
         budget = BUDGET_SECONDS if self._auto else None
+        batch = _Batch(items)
+        # It is in flight before it is sent, and has its ref in the step in which that is returned: Ctrl-C may come
+        # between any two steps, and the task must be known then, to be cancelled.
+        self._in_flight.insert(place, batch)
         if len(items) == 1:
             # The item is an argument of its own, so that the engine replaces a ref by its value.
-            ref = self._engine.submit(_run_one, (self._fn, self._retry, items[0]), {}, self._options)
+            batch.sent = self._engine.submit(_run_one, (self._fn, self._retry, items[0]), {}, self._options)
         else:
-            ref = self._engine.submit(_run_batch, (self._fn, self._retry, budget, items), {}, self._options)
-        return _Batch(items, ref)
+            batch.sent = self._engine.submit(_run_batch, (self._fn, self._retry, budget, items), {}, self._options)
 
     def _first_ready(self) -> _Batch:
         ready, _ = self._engine.wait([batch.ref for batch in self._in_flight], 1, None)
@@ -185,7 +194,7 @@ class _Mapper:
         del self._in_flight[place]
         done = len(result.values)
         if result.failure is None and done < len(batch.items):
-            self._in_flight.insert(place, self._send(batch.items[done:]))
+            self._send(batch.items[done:], place)
         if self._auto and done:
             per_item = max(result.seconds / done, 1e-7)
             fitting = int(TARGET_SECONDS / per_item)
@@ -196,7 +205,8 @@ class _Mapper:
         if self._engine.closed:
             return
         for batch in self._in_flight:
-            self._engine.cancel(batch.ref, False)
+            if batch.sent is not None:
+                self._engine.cancel(batch.sent, False)
         self._in_flight.clear()
 
 

@@ -116,7 +116,11 @@ class InProcessEngine(Engine):
         refs = [LocalRef[Any](self, cell) for cell in call.cells]
         for dependency in call.dependencies:
             dependency.cell.want_all()
-        self._start(call)
+        try:
+            self._start(call)
+        except BaseException:  # Ctrl-C: nobody gets the refs, so nobody could cancel the task
+            call.cancel()
+            raise
         return refs if options.num_returns > 1 else refs[0]
 
     def _check_arguments(self, values: Iterable[Any], verb: str) -> None:

@@ -1,4 +1,4 @@
-"""An interrupt that comes while the tracer's own code runs ends the user's wait all the same."""
+"""An interrupt that comes while code of Fray runs inside a call ends the user's call all the same."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ from fray.errors import TaskTimeoutError
 PATIENCE = 30.0
 
 
+@pytest.fixture(autouse=True)
+def no_tracer_stays() -> Iterator[None]:
+    yield
+    _native.set_tracer(None, None)
+
+
 @pytest.fixture
 def ctx() -> Iterator[NativeJobContext]:
     with NativeJobContext(cpus=2) as context:
         yield context
-    _native.set_tracer(None, None)
 
 
 def wait_for_an_interrupt(*wait: object) -> None:
@@ -72,3 +77,30 @@ def test_error_of_the_tracer_itself_changes_nothing(ctx: NativeJobContext) -> No
     _native.set_tracer(None, fail)
     assert ctx.get(ctx.run(abs, -3), timeout=PATIENCE) == 3
     _native.set_tracer(None, None)
+
+
+@pytest.mark.parametrize("way", ["run", "map", "executor"])
+def test_a_task_whose_submission_ctrl_c_interrupts_is_cancelled(way: str) -> None:
+    with NativeJobContext(cpus=1) as context:
+        executor = fray.Executor(context=context)
+        assert list(context.map(abs, [-1])) == [1]
+        _native.set_tracer(send_ctrl_c, None)
+        with pytest.raises(KeyboardInterrupt):
+            if way == "run":
+                context.run(sleep_for, 2 * PATIENCE)
+            elif way == "map":
+                list(context.map(sleep_for, [2 * PATIENCE]))
+            else:
+                executor.submit(sleep_for, 2 * PATIENCE)
+        _native.set_tracer(None, None)
+        assert context.get(context.run(abs, -3), timeout=PATIENCE) == 3
+        executor.shutdown()
+
+
+def test_ctrl_c_in_the_search_for_packages_ends_what_it_was_meant_for(ctx: NativeJobContext) -> None:
+    _native.watch_pickles(send_ctrl_c)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ctx.put({"a": {1, 2}})
+    finally:
+        _native.watch_pickles(None)
