@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -58,9 +59,13 @@ def test_tasks_that_wait_all_at_once_find_the_same_workers_when_they_do_so_again
             gate.open()
         return set(ctx.get(refs))
 
+    def idle() -> set[int]:
+        workers = json.loads(ctx._client.status())["workers"]
+        return {worker["pid"] for worker in workers if worker["state"] == "idle"}
+
     first = round_of_waits(1)
     assert len(first) == 8
-    time.sleep(1.2)  # the driver gives leases back that it has not used for a second
+    eventually(lambda: idle() >= first)  # the driver has given back the leases that it does not use
     assert round_of_waits(2) == first
 
 
