@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -52,7 +52,7 @@ def get(
     keys: Any,
     *,
     context: JobContext | None = None,
-    options: TaskOptions | None = None,
+    options: TaskOptions | Callable[[Hashable], TaskOptions] | None = None,
     num_workers: int | None = None,
     **unused: Any,
 ) -> Any:
@@ -62,7 +62,7 @@ def get(
         dsk: a graph, in the old or the new format.
         keys: a key, or nested lists of keys.
         context: where the tasks run; by default the current context.
-        options: of every task; the name is that of the key.
+        options: of every task, or a function that returns those of a key's task. The name is that of the key.
         num_workers: the most tasks that run at the same time; by default as many as the context runs.
 
     Raises:
@@ -78,7 +78,7 @@ def get(
         graph = cull(convert_legacy_graph(graph), wanted)
         chosen, settled = context or get_job_context(), options or TaskOptions()
         workers = num_workers or max(chosen.engine.parallelism, 1)
-        alone = told.listens or _counts_calls(settled)
+        alone = told.listens or not isinstance(settled, TaskOptions) or _counts_calls(settled)
         told.start(graph)
         groups = _groups(graph, wanted, 0 if alone else max(len(graph) // (_GROUPS_PER_WORKER * workers), 1))
         run = _Run(chosen, groups, wanted, settled, num_workers)
@@ -151,14 +151,15 @@ class _Run:
         context: JobContext,
         graph: Mapping[Any, _Group],
         wanted: set[Any],
-        options: TaskOptions,
+        options: TaskOptions | Callable[[Hashable], TaskOptions],
         num_workers: int | None,
     ) -> None:
         self._context = context
         self._graph = graph
         self._wanted = wanted
         self._options = options
-        self._named: dict[str, TaskOptions] = {}
+        self._settled: dict[tuple[str, int], tuple[TaskOptions, TaskOptions]] = {}
+        """By name and identity of given options: the options as given, which keeps that identity, and as used."""
         self._uses = Counter(name for group in graph.values() for name in group.dependencies)
         self._refs: dict[Any, Any] = {}
         self._outstanding: dict[Any, Any] = {}
@@ -235,10 +236,12 @@ class _Run:
                 self._context.cancel(done)
 
     def _options_for(self, key: Hashable) -> TaskOptions:
-        name = str(key_split(key))
-        if name not in self._named:
-            self._named[name] = replace(self._options, name=self._options.name or name, num_returns=2)
-        return self._named[name]
+        given = self._options if isinstance(self._options, TaskOptions) else self._options(key)
+        name = given.name or str(key_split(key))
+        known = name, id(given)
+        if known not in self._settled:
+            self._settled[known] = given, replace(given, name=name, num_returns=2)
+        return self._settled[known][1]
 
 
 class _Told:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +203,15 @@ def test_options_that_count_for_each_call_keep_the_calls_of_a_chain_apart(
     node = dask.delayed(increment)(dask.delayed(increment)(dask.delayed(increment)(0)))
     assert node.compute(optimize_graph=False, options=options) == 3
     assert len(sent) == 3
+
+
+def test_a_function_chooses_the_options_of_each_key(native: fray.JobContext) -> None:
+    def options_of(key: Hashable) -> fray.TaskOptions:
+        return fray.TaskOptions(runtime_env=fray.RuntimeEnv(env={"FRAY_TEST_PLACE": str(key)[-1]}))
+
+    graph = {f"place-{number}": (os.getenv, "FRAY_TEST_PLACE") for number in range(3)}
+    keys = list(graph)
+    assert fray.dask.get(graph, keys, context=native, options=options_of) == ("0", "1", "2")
 
 
 def test_calls_that_could_run_at_the_same_time_are_joined_only_in_large_graphs(

@@ -725,3 +725,18 @@ def test_packages_of_a_task_replace_those_of_the_job_whichever_tool_installs_the
     )
     done = run(sys.executable, "-m", "fray.ray", "-c", text, PATH="/usr/bin")
     assert done.stdout == "True\n", done.stderr
+
+
+def test_dask_computes_with_the_scheduler_that_submits_in_order(fray_as_ray: Any) -> None:
+    pytest.importorskip("dask")
+    from fray.ray.util.dask import ray_dask_get_sync  # Ray's own fails: it calls its helper with too few arguments
+
+    assert list(ray_dask_get_sync({"a": 1, "b": (abs, -2), "c": (max, "a", "b")}, ["c", "b"])) == [2, 2]
+
+
+def test_callbacks_of_rays_own_are_refused_by_the_scheduler_of_dask(fray_as_ray: Any) -> None:
+    pytest.importorskip("dask")
+    from fray.ray.util.dask import ray_dask_get
+
+    with pytest.raises(NotImplementedError, match=r"dask\.callbacks\.Callback"):
+        ray_dask_get({"a": 1}, ["a"], ray_callbacks=[object()])

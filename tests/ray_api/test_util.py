@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,62 @@ def test_joblib(ray: Any) -> None:
     _module(ray, "util.joblib").register_ray()
     with joblib.parallel_backend("ray", n_jobs=2):
         assert joblib.Parallel()(joblib.delayed(abs)(-i) for i in range(5)) == [0, 1, 2, 3, 4]
+
+
+@pytest.fixture
+def dask_on_ray(ray: Any) -> Any:
+    pytest.importorskip("dask")
+    return _module(ray, "util.dask")
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_dask_computes_on_ray_while_it_is_enabled(ray: Any, dask_on_ray: Any) -> None:
+    import dask
+
+    @dask.delayed(pure=False)  # type: ignore[untyped-decorator]
+    def process() -> int:
+        return os.getpid()
+
+    with dask_on_ray.enable_dask_on_ray():
+        assert dask.config.get("scheduler") is dask_on_ray.ray_dask_get
+        assert os.getpid() not in dask.compute(process(), process())
+    assert dask.config.get("scheduler", None) is None
+
+
+def test_scheduler_and_persist_of_dask(ray: Any, dask_on_ray: Any) -> None:
+    import dask.array
+
+    graph = {"a": 1, "b": (abs, -2), "c": (max, "a", "b")}
+    assert list(dask_on_ray.ray_dask_get(graph, ["c", "b"])) == [2, 2]
+    array = dask.array.arange(10, chunks=5)
+    (kept,) = dask_on_ray.ray_dask_persist(array, scheduler=dask_on_ray.ray_dask_get)
+    assert kept.sum().compute(scheduler=dask_on_ray.ray_dask_get) == 45
+
+
+def test_dask_takes_remote_args_for_all_and_by_annotation(ray: Any, dask_on_ray: Any) -> None:
+    import dask
+
+    @dask.delayed(pure=False)  # type: ignore[untyped-decorator]
+    def place() -> str | None:
+        return os.environ.get("FRAY_TEST_PLACE")
+
+    def chosen(value: str) -> dict[str, Any]:
+        return {"runtime_env": {"env_vars": {"FRAY_TEST_PLACE": value}}}
+
+    with dask.annotate(ray_remote_args=chosen("own")):
+        own = place()
+    scheduler = dask_on_ray.ray_dask_get
+    found = dask.compute(place(), own, scheduler=scheduler, ray_remote_args=chosen("common"))
+    assert found == ("common", "own")
+    with pytest.raises(ValueError, match="ray_remote_args"):
+        place().compute(scheduler=scheduler, resources={"CPU": 1})
+
+
+def test_dask_raises_what_a_task_raised(ray: Any, dask_on_ray: Any) -> None:
+    import dask
+
+    with pytest.raises(ZeroDivisionError):
+        dask.delayed(lambda: 1 / 0)().compute(scheduler=dask_on_ray.ray_dask_get)
 
 
 # ---- placement

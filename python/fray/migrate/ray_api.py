@@ -112,6 +112,7 @@ NO_COUNTERPART = {
     ),
     "ray.util.multiprocessing": Reason("Ray's Pool has no counterpart", "fray.Executor has map and submit"),
     "ray.util.joblib": Reason("joblib is registered in another way", "see fray.joblib.register", True),
+    "ray.util.dask": Reason("Dask's scheduler has another name", "see fray.dask.get", True),
     "ray.util.placement_group": Reason("placement groups have no counterpart", _ITSELF),
     "ray.util.remove_placement_group": Reason("placement groups have no counterpart", _ITSELF),
     "ray.util.get_current_placement_group": Reason("placement groups have no counterpart", _ITSELF),

@@ -320,7 +320,7 @@ def facts_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def task_options(options: Mapping[str, Any], name: str) -> TaskOptions:
+def task_options(options: Mapping[str, Any], name: str | None) -> TaskOptions:
     """Return the options of a task of the context API."""
     returns = options.get("num_returns")
     retries = options.get("max_retries")
