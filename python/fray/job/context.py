@@ -224,6 +224,7 @@ class JobContext:
         """
         from fray.job.actor_methods import check_constructor, methods_of
         from fray.job.actor_request import actor_options, constructors_own
+        from fray.job.actor_spec import ActorSpec
         from fray.job.actors import ActorHandle
 
         keywords = {
@@ -242,7 +243,7 @@ class JobContext:
             given = {key: value for key, value in given.items() if key not in theirs}
         chosen = actor_options(options, given)
         check_constructor(cls, args, kwargs, ActorOptions.__dataclass_fields__)
-        return ActorHandle(self.engine.create_actor(cls, args, kwargs, chosen, methods_of(cls)))
+        return ActorHandle(self.engine.create_actor(ActorSpec(cls, args, kwargs, chosen, methods_of(cls))))
 
     def get_actor(self, name: str, namespace: str | None = None) -> ActorHandle:
         """Return a handle of the living actor of that name.

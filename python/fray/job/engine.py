@@ -9,14 +9,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from fray._extras import needs
 from fray.errors import UnsupportedError
-from fray.job.actor_methods import MethodKind
-from fray.job.actors import ActorLink
 from fray.job.watch import PollingWatch, Watch
-from fray.types import ActorOptions, TaskOptions
+from fray.types import TaskOptions
+
+if TYPE_CHECKING:
+    from fray.job.actor_spec import ActorSpec
+    from fray.job.actors import ActorLink
 
 __all__ = ["Engine"]
 
@@ -104,17 +106,10 @@ class Engine(Protocol):
     # ---- actors
 
     @abstractmethod
-    def create_actor(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> ActorLink:
-        """Start an actor, or find the existing one where `options` allow that, in one step; return a link to it.
+    def create_actor(self, spec: ActorSpec) -> ActorLink:
+        """Start an actor, or find the existing one where the options allow that, in one step; return a link to it.
 
-        Refs among `args` and `kwargs` were not checked. A name without a namespace is in the namespace of the
+        A name without a namespace is in the namespace of the
         context. The name of an actor that has ended, or whose constructor raised, is free.
 
         Raises:

@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from fray.errors import InfeasibleError
 from fray.job.actor_methods import MethodKind
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorHandle as FrayHandle
 from fray.job.actors import ActorLink, CallOptions
 from fray.ray import _host_classes, _session
@@ -346,7 +347,7 @@ class _Wrapper(Startable):
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
             chosen = actor_options(options, {_ANNOTATION: self._packed}, self._places)
-            link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
+            link = context.engine.create_actor(ActorSpec(self._host, arguments, {}, chosen, self._kinds))
         except InfeasibleError as error:  # a program that never waits for the actor goes on
             failure = translated(error, creates_actor=True)
             link = _NeverPlaced(self._cls.__qualname__, options.get("name"), self._packed, failure)

@@ -10,8 +10,8 @@ from fray.backend.iris.names import actor_of
 from fray.backend.iris.task import current_task
 from fray.errors import UnsupportedError
 from fray.job.actor_methods import MethodKind
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
-from fray.types import ActorOptions
 
 __all__ = ["Description", "IrisActorLink", "LinkFinder", "LinkMaker", "reduce_leaving", "restore_handle"]
 
@@ -28,15 +28,14 @@ class Description(NamedTuple):
     annotations: Mapping[str, str]
 
     @classmethod
-    def of(
-        cls, kind: type[Any], options: ActorOptions, namespace: str, methods: Mapping[str, MethodKind]
-    ) -> Description:
+    def of(cls, spec: ActorSpec, namespace: str) -> Description:
         """Return the description of an actor that is to be created."""
+        options = spec.options
         return cls(
-            kind.__qualname__.replace("<locals>.", ""),
+            spec.class_name,
             options.name or "",
             namespace,
-            dict(methods),
+            dict(spec.methods),
             options.max_task_retries,
             options.max_pending_calls,
             dict(options.annotations),

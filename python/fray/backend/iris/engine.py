@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fray.backend.iris.actors import Description, IrisActorLink
-from fray.job.actor_methods import MethodKind
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorLink
 from fray.job.context import JobContext
 from fray.job.engine import Engine
 from fray.job.watch import Watch
-from fray.types import ActorOptions, TaskOptions
+from fray.types import TaskOptions
 
 if TYPE_CHECKING:
     from fray.backend.iris.named_actors import NamedActors
@@ -111,18 +111,9 @@ class IrisEngine(Engine):
         """The namespace of actors that are created without one."""
         return self._context.namespace
 
-    def create_actor(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> ActorLink:
+    def create_actor(self, spec: ActorSpec) -> ActorLink:
         native = self.native
-        if options.name is None:
-            return native.create_actor(cls, args, kwargs, options, methods)
-        return self._named.create(cls, args, kwargs, options, methods)
+        return native.create_actor(spec) if spec.options.name is None else self._named.create(spec)
 
     def find_actor(self, name: str, namespace: str) -> ActorLink | None:
         return self._named.find(name, namespace)

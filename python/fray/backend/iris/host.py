@@ -30,6 +30,7 @@ from fray.backend.iris.open_service import OpenService, is_for_service, is_open,
 from fray.backend.iris.task import current_task, secret
 from fray.backend.iris.values import memory_in, pack, unpack
 from fray.job.actor_methods import missing_method
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import CallOptions
 from fray.job.current import get_job_context
 from fray.job.engine import Engine
@@ -53,19 +54,11 @@ class ActorOrder(NamedTuple):
     """The actor that a host creates.
 
     Args:
-        cls: the actor's class.
-        args: for its constructor.
-        kwargs: for its constructor.
-        options: of the actor, as the engine takes them.
-        methods: the methods that can be called.
+        spec: what the host's engine is given.
         description: the facts that handles carry.
     """
 
-    cls: Any
-    args: Any
-    kwargs: Any
-    options: Any
-    methods: Any
+    spec: ActorSpec
     description: Description
 
 
@@ -128,7 +121,7 @@ class _Host:
             self._engine: Engine = context.engine.native
             self._watch = self._engine.watch()
             order = self._order
-            self._link = self._engine.create_actor(order.cls, order.args, order.kwargs, order.options, order.methods)
+            self._link = self._engine.create_actor(order.spec)
             accepting = self._loop.create_task(self._accept_for_ever(listener))
             answering = threading.Thread(target=self._answer_for_ever, name="fray-answers", daemon=True)
             answering.start()
@@ -195,7 +188,7 @@ class _Host:
         self._loop.call_soon_threadsafe(self._over.set)
 
     def _why_dead(self) -> Exception:
-        for method in self._order.methods:
+        for method in self._order.spec.methods:
             try:
                 self._engine.get(self._link.submit(method, (), {}, _OPTIONS), _LAST_WORDS_SECONDS)
             except errors.ActorDiedError as error:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from fray._by_value import can_pickle, dumps
 from fray._iris_jobs import ConstraintOp, IrisJobRequest
@@ -15,8 +13,8 @@ from fray._settings import NAMESPACE_VARIABLE
 from fray.backend.iris.actors import Description
 from fray.backend.iris.host import FILE, PORT, ActorOrder, command
 from fray.errors import UnsupportedError
-from fray.job.actor_methods import MethodKind
-from fray.types import ActorOptions, Lifetime, RuntimeEnv
+from fray.job.actor_spec import ActorSpec
+from fray.types import Lifetime, RuntimeEnv
 
 __all__ = ["host_order"]
 
@@ -28,20 +26,14 @@ _MOST_RESTARTS = 1000
 _NOT_INHERITED = ("FRAY_SUBMISSION", "FRAY_JOB_METADATA")
 
 
-def host_order(
-    cls: type[Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    options: ActorOptions,
-    methods: Mapping[str, MethodKind],
-    about: Description,
-) -> IrisJobRequest:
+def host_order(spec: ActorSpec, about: Description) -> IrisJobRequest:
     """Return the order for a host, without its name; its environment is that of this task and the actor's own.
 
     Raises:
         SerializationError: the class or an argument cannot be pickled.
         UnsupportedError: the options have something that hosts do not support.
     """
+    options = spec.options
     lacking = [name for name in options.resources if name not in _HELD]
     if lacking:
         raise UnsupportedError(
@@ -79,7 +71,7 @@ def host_order(
         max_pending_calls=-1,  # the engine of each caller's machine counts the pending calls of that machine
         resources={key: amount for key, amount in options.resources.items() if key != "memory"},
     )
-    order.add_file(FILE, _packed(ActorOrder(cls, args, kwargs, inner, dict(methods), about)))
+    order.add_file(FILE, _packed(ActorOrder(spec._replace(options=inner, methods=dict(spec.methods)), about)))
     return order
 
 
@@ -91,7 +83,7 @@ def _packed(order: ActorOrder) -> bytes:
         from fray._unpicklable import serialization_error
 
         what = f"the actor {order.description.class_name} {order.description.name!r}"
-        raise serialization_error(what, order[:3], error, can_pickle) from error
+        raise serialization_error(what, order.spec[:3], error, can_pickle) from error
 
 
 def _listed(variable: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,8 +17,8 @@ from fray.backend.iris.names import ActorName, actor_of
 from fray.backend.iris.open_service import is_open, open_name
 from fray.backend.iris.relay import CONNECT, KILL, RELAYS, Relay, methods_of_relay, name_of_relay
 from fray.backend.iris.task import current_task, secret
-from fray.job.actor_methods import MethodKind
 from fray.job.actor_request import name_taken
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 from fray.job.checks import foreign_actor, foreign_ref
 from fray.job.current import get_job_context
@@ -74,20 +73,14 @@ class NamedActors:
         for link in list(self._links.values()):
             link.forget_relay()
 
-    def create(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> ActorLink:
+    def create(self, spec: ActorSpec) -> ActorLink:
         """Launch a job that hosts the actor, or find the one that the options allow; see `Engine.create_actor`."""
         secret()
         self._machine.native  # noqa: B018  (raises where the context was closed)
+        options = spec.options
         name, namespace = options.name or "", options.namespace or self._machine.namespace
         _check_length(name, namespace)
-        about = Description.of(cls, options, namespace, methods)
+        about = Description.of(spec, namespace)
         order: IrisJobRequest | None = None
         while True:
             job, following = self._directory.find(namespace, name)
@@ -99,8 +92,9 @@ class NamedActors:
                     return link
                 continue  # the actor has ended meanwhile
             if order is None:
-                args, kwargs = self._values(args, kwargs)
-                order = host_order(cls, args, kwargs, replace(options, namespace=namespace), methods, about)
+                args, kwargs = self._values(spec.args, spec.kwargs)
+                options = replace(options, namespace=namespace)
+                order = host_order(spec._replace(args=args, kwargs=kwargs, options=options), about)
             job = self._directory.launch(order, following)
             if job is not None:
                 link = self.link_to(job, about)
@@ -173,9 +167,9 @@ class NamedActors:
         )
         if actor_of(link.job) is None:
             foreign = replace(options, max_concurrency=1)
-            return self._machine.native.create_actor(ForeignRelay, (link.job,), {}, foreign, link.methods)
-        args = (link.job, list(link.description))
-        return self._machine.native.create_actor(Relay, args, {}, options, methods_of_relay(link.description))
+            return self._machine.native.create_actor(ActorSpec(ForeignRelay, (link.job,), {}, foreign, link.methods))
+        args, methods = (link.job, list(link.description)), methods_of_relay(link.description)
+        return self._machine.native.create_actor(ActorSpec(Relay, args, {}, options, methods))
 
     def names(self) -> list[tuple[str, str]]:
         """Return (namespace, name) of every living actor."""

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from types import CoroutineType
 from typing import Any, Literal, Protocol, cast
 
@@ -19,9 +19,10 @@ from fray.backend.local.call import Call, CallOwner
 from fray.backend.local.mailbox import Mailbox, Runner
 from fray.backend.local.results import Cell
 from fray.errors import ActorDiedError, ForeignRefError, PendingCallsLimitError, UnsupportedError
-from fray.job.actor_methods import MethodKind, runs_on_loop
+from fray.job.actor_methods import runs_on_loop
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, CallOptions, describe, enter_actor
-from fray.types import ActorOptions, TaskOptions
+from fray.types import TaskOptions
 
 __all__ = ["ActorCall", "ActorOwner", "LocalActor"]
 
@@ -51,19 +52,13 @@ class LocalActor(ActorLink):
     Threading: guarded by the engine's condition. User code never runs with it held.
     """
 
-    def __init__(
-        self,
-        engine: ActorOwner,
-        cls: type[Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-        namespace: str,
-    ) -> None:
+    def __init__(self, engine: ActorOwner, spec: ActorSpec, namespace: str) -> None:
+        cls, _, _, options, methods = spec
         self.engine = engine
         self.options = options
         self.methods = methods
         self.actor_id = os.urandom(8).hex()
-        self.class_name = cls.__qualname__
+        self.class_name = spec.class_name
         self.name = options.name
         self.namespace = namespace
         self.on_loop = runs_on_loop(methods)

@@ -9,7 +9,7 @@ import time
 import weakref
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, cast
 
@@ -22,8 +22,8 @@ from fray.backend.local.environment import say_what_lacks, suspended
 from fray.backend.local.mailbox import Mailbox, Runner
 from fray.backend.local.results import Cell, CellWatch, LocalRef, Waits
 from fray.errors import ContextClosedError, DeadlockError, GetTimeoutError
-from fray.job.actor_methods import MethodKind
 from fray.job.actor_request import name_taken
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorHandle
 from fray.job.arrival import arrive, note
 from fray.job.checks import context_closed, foreign_actor, foreign_ref
@@ -158,22 +158,16 @@ class InProcessEngine(Engine):
 
     # ---- actors
 
-    def create_actor(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> LocalActor:
+    def create_actor(self, spec: ActorSpec) -> LocalActor:
+        options = spec.options
         say_what_lacks(options.runtime_env)
-        self._check_arguments((*args, *kwargs.values()), "create_actor")
+        self._check_arguments((*spec.args, *spec.kwargs.values()), "create_actor")
         space = options.namespace or self.context.namespace
         existing = self._same_name(options, space)
         if existing is not None:
             return existing
-        actor = LocalActor(self, cls, options, methods, space)
-        call = actor.constructor(args, kwargs)
+        actor = LocalActor(self, spec, space)
+        call = actor.constructor(spec.args, spec.kwargs)
         with self.condition:
             existing = self._same_name(options, space)
             if existing is not None:  # another thread has created it meanwhile

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from inspect import isgeneratorfunction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fray import _native
 from fray._cpp_library import CppActor, CppFunction
@@ -23,12 +23,14 @@ from fray.backend.native.retrying import Retrying
 from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.errors import ContextClosedError, UnsupportedError
-from fray.job.actor_methods import MethodKind
-from fray.job.actors import ActorLink
 from fray.job.engine import Engine
 from fray.job.frozen import Frozen, most_items_of
 from fray.job.watch import Watch
-from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+from fray.types import Lifetime, RuntimeEnv, TaskOptions
+
+if TYPE_CHECKING:
+    from fray.job.actor_spec import ActorSpec
+    from fray.job.actors import ActorLink
 
 __all__ = ["NativeEngine"]
 
@@ -219,17 +221,11 @@ class NativeEngine(Engine):
 
     # ---- actors
 
-    def create_actor(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> ActorLink:
+    def create_actor(self, spec: ActorSpec) -> ActorLink:
         from fray.backend.native.actors import ActorDescription, AnyMethods, NativeActorLink
         from fray.job.actor_methods import runs_on_loop
 
+        cls, args, kwargs, options, methods = spec
         is_cpp = issubclass(cls, CppActor)
         if is_cpp:
             methods = AnyMethods()
@@ -237,7 +233,7 @@ class NativeEngine(Engine):
         on_loop = runs_on_loop(methods)
         concurrency = options.max_concurrency or (1000 if on_loop else 1)
         description = ActorDescription(
-            cls.__qualname__.replace("<locals>.", ""),
+            spec.class_name,
             options.name,
             namespace,
             methods,

@@ -13,8 +13,9 @@ from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import actor_keywords
 from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.worker import TRACE_KEYWORD
-from fray.job.actor_methods import MethodKind, runs_on_loop
-from fray.types import ActorOptions, Lifetime
+from fray.job.actor_methods import runs_on_loop
+from fray.job.actor_spec import ActorSpec
+from fray.types import Lifetime
 
 __all__ = ["ActorTable"]
 
@@ -42,17 +43,11 @@ class ActorTable:
         """Return the link to an actor of this table."""
         return self._links.get(actor_id)
 
-    def create(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> RayActorLink:
-        """Create an actor, or find the one that `options` allow; see `Engine.create_actor`."""
+    def create(self, spec: ActorSpec) -> RayActorLink:
+        """Create an actor, or find the one that its options allow; see `Engine.create_actor`."""
         engine = self._engine
-        class_name = cls.__qualname__.replace("<locals>.", "")
+        cls, args, kwargs, options, methods = spec
+        class_name = spec.class_name
         demand = engine.place(options.demand(), f"actor {class_name}")
         sent, keywords = engine.arguments.sent(args, kwargs, "create_actor")
         is_serial = not runs_on_loop(methods) and (options.max_concurrency or 1) == 1

@@ -27,13 +27,13 @@ from fray.backend.ray.refs import RayRef, packed
 from fray.backend.ray.stream import RayStream
 from fray.backend.ray.waiting import wait_for
 from fray.backend.ray.worker import TRACE_KEYWORD
-from fray.job.actor_methods import MethodKind
+from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorLink
 from fray.job.checks import context_closed
 from fray.job.context import JobContext
 from fray.job.engine import Engine
 from fray.job.surroundings import is_ray_worker
-from fray.types import ActorOptions, TaskOptions
+from fray.types import TaskOptions
 
 __all__ = ["RayEngine"]
 
@@ -281,16 +281,9 @@ class RayEngine(Engine):
 
     # ---- actors
 
-    def create_actor(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> ActorLink:
+    def create_actor(self, spec: ActorSpec) -> ActorLink:
         self.check_usable()
-        return self._actors.create(cls, args, kwargs, options, methods)
+        return self._actors.create(spec)
 
     def find_actor(self, name: str, namespace: str) -> ActorLink | None:
         self.check_usable()
