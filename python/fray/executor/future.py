@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from _thread import RLock  # the class behind threading.RLock, without the choice at each call
-from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures import _base as base  # pyright: ignore[reportPrivateUsage]
@@ -37,24 +36,43 @@ class Owner(Protocol):
         ...
 
 
+class _Listeners:
+    """A list of a future that is made when `concurrent.futures` first asks for it, with the future's condition held."""
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, future: TaskFuture[Any] | None, kind: type[Any]) -> Any:
+        if future is None:
+            return self
+        made: list[Any] = []
+        setattr(future, self._name, made)
+        future.has_listeners = True
+        return made
+
+
 class TaskFuture(Future[T]):
     """The result of a call that `Executor.submit` was given.
 
-    Threading: `_condition`, a lock, guards the state, the waiters and the sleepers.
+    Threading: `_condition`, a lock, guards the state, the listeners and the sleepers.
     """
 
+    # What concurrent.futures reads, as it is while the call is pending: most futures change little of it.
+    _state = _PENDING
+    _result: Any = None
+    _exception: BaseException | None = None
+    _waiters: Any = _Listeners()
+    _done_callbacks: Any = _Listeners()
+    _sleepers: tuple[Any, ...] = ()
+    has_listeners = False
+    """Whether `concurrent.futures` has asked for waiters or callbacks."""
+    ref: Any = None
+    """The task's ref from when it is handed to the context until it has ended."""
+
     def __init__(self, owner: Owner) -> None:
-        # Not super().__init__(), which makes a condition. These are the attributes that concurrent.futures uses.
+        # Not super().__init__(), which makes a condition and two lists.
         self._condition: Any = RLock()
-        self._state = _PENDING
-        self._result: Any = None
-        self._exception: BaseException | None = None
-        self._waiters: list[Any] = []
-        self._done_callbacks: list[Callable[[Any], object]] = []
-        self._sleepers: list[Any] = []
         self.owner = owner
-        self.ref: Any = None
-        """The task's ref from when it is handed to the context until it has ended."""
 
     # ---- asked by users
 
@@ -123,20 +141,24 @@ class TaskFuture(Future[T]):
             if self._state in _DONE:
                 return False
             self._result, self._exception, self._state = result, exception, state
-            for waiter in self._waiters:
-                if state == _NOTIFIED:
-                    waiter.add_cancelled(self)
-                elif exception is not None:
-                    waiter.add_exception(self)
-                else:
-                    waiter.add_result(self)
+            if self.has_listeners:
+                self._tell_waiters(state, exception)
             for sleeper in self._sleepers:
                 sleeper.release()
-            self._sleepers.clear()
+            self._sleepers = ()
         self.ref = None
-        if self._done_callbacks:
+        if self.has_listeners:
             self._invoke_callbacks()  # pyright: ignore
         return True
+
+    def _tell_waiters(self, state: str, exception: BaseException | None) -> None:
+        for waiter in self._waiters:
+            if state == _NOTIFIED:
+                waiter.add_cancelled(self)
+            elif exception is not None:
+                waiter.add_exception(self)
+            else:
+                waiter.add_result(self)
 
     def _sleep(self, timeout: float | None) -> None:
         sleeper = threading.Lock()
@@ -144,7 +166,7 @@ class TaskFuture(Future[T]):
         with self._condition:
             if self._state in _DONE:
                 return
-            self._sleepers.append(sleeper)
+            self._sleepers += (sleeper,)
         seconds = -1 if timeout is None else min(max(0.0, timeout), threading.TIMEOUT_MAX)
         woken = False
         try:
@@ -153,7 +175,6 @@ class TaskFuture(Future[T]):
         finally:
             if not woken:
                 with self._condition:
-                    if sleeper in self._sleepers:
-                        self._sleepers.remove(sleeper)
+                    self._sleepers = tuple(other for other in self._sleepers if other is not sleeper)
         if self._state not in _DONE:
             raise FutureTimeoutError()
