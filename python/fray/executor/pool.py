@@ -59,7 +59,7 @@ class CallPool:
 
     def submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskFuture[Any]:
         """Start a call, or queue it where as many calls run as may run at once."""
-        future = TaskFuture[Any](self)
+        future: TaskFuture[Any] = TaskFuture(self)
         try:
             with self._lock:
                 if not self._open:
@@ -194,25 +194,42 @@ class CallPool:
 
     def _settle(self) -> None:
         """End the futures whose results have arrived."""
-        arrived = self._arrived
-        get = self._engine.get
-        while arrived:
-            future = arrived.popleft()
-            try:
-                ref = future.ref
-                if ref is not None:
-                    future.finish(get(ref, None))
-            except InitializerFailedError as error:
-                self._break(f"the executor's initializer failed: {error.__cause__!r}", error.__cause__)
-            except TaskCancelledError as error:
-                if error.__cause__ is None:
-                    future.withdraw()
-                else:  # the error of another task, which this task raised again
-                    future.finish(None, error.with_traceback(None))
-            except BaseException as error:
-                # Without the frames of this thread, which would hold the future in a circle.
+        while self._arrived:
+            futures = [self._arrived.popleft() for _ in range(len(self._arrived))]
+            values = self._values_of(futures)
+            if values is None:
+                for future in futures:
+                    self._settle_alone(future)
+            else:
+                for future, value in zip(futures, values, strict=True):
+                    future.finish(value)
+            self._in_flight.difference_update(futures)
+
+    def _values_of(self, futures: list[TaskFuture[Any]]) -> list[Any] | None:
+        """Return the values of all, which costs much less than one at a time; None where one has none."""
+        refs = [future.ref for future in futures]
+        if None in refs:
+            return None
+        try:
+            return self._engine.get_many(refs, None)
+        except BaseException:
+            return None
+
+    def _settle_alone(self, future: TaskFuture[Any]) -> None:
+        try:
+            ref = future.ref
+            if ref is not None:
+                future.finish(self._engine.get(ref, None))
+        except InitializerFailedError as error:
+            self._break(f"the executor's initializer failed: {error.__cause__!r}", error.__cause__)
+        except TaskCancelledError as error:
+            if error.__cause__ is None:
+                future.withdraw()
+            else:  # the error of another task, which this task raised again
                 future.finish(None, error.with_traceback(None))
-            self._in_flight.discard(future)
+        except BaseException as error:
+            # Without the frames of this thread, which would hold the future in a circle.
+            future.finish(None, error.with_traceback(None))
 
     def _break(self, why: str, cause: BaseException | None) -> None:
         """End all calls with an error, and refuse further ones with the same error."""
