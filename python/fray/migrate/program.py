@@ -120,14 +120,14 @@ def _parse_all(files: Sequence[_Loaded], direction: Direction) -> None:
     while found := {item for item in waiting if words.search(item.program)}:
         waiting = [item for item in waiting if item not in found]
         for item in found:
-            _parse(item)
+            _parse(item, direction)
             if not uses and item.source is None:
                 item.refused = ""  # whether a file that does not use the library can be parsed does not matter
         names = sorted({module_name(item.path.absolute()) for item in found})
         words, uses = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b"), False
 
 
-def _parse(loaded: _Loaded) -> None:
+def _parse(loaded: _Loaded, direction: Direction) -> None:
     program = loaded.program
     try:
         module = cst.parse_module(program)
@@ -143,6 +143,9 @@ def _parse(loaded: _Loaded) -> None:
             except RefusedError as error:
                 loaded.refused = fixed = str(error)
         loaded.source = Source(loaded.path, module, fixed)
+        new = direction.new_import.removeprefix("import ")
+        if fixed is None and loaded.source.means_otherwise(new):
+            loaded.refused = loaded.source.fixed = f"gives the name {new} another meaning: rename that first"
     except RefusedError as error:
         loaded.refused = str(error)
     except cst.ParserSyntaxError as error:

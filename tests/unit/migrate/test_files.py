@@ -434,6 +434,75 @@ def test_files_without_ray_are_not_touched(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
 
 
+def moved_text(folder: Path, lines: str) -> str:
+    """Return PROGRAM with further lines at its end after it was moved, without its first lines."""
+    path = written(folder, PROGRAM + lines)
+    assert report(path)["program.py"]["state"] == "moved"
+    return path.read_text().partition("print(ctx.get(ctx.create_task(f, (1,))))\n")[2]
+
+
+def back_text(folder: Path, lines: str) -> str:
+    """Return what becomes of these lines of a program for Fray on the way back."""
+    path = written(folder, "import fray\n\nctx = fray.get_job_context()\n" + textwrap.dedent(lines))
+    assert report("--to-ray", path)["program.py"]["state"] == "moved"
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("f'{ray.get(f.remote(5))=}'", "f'ray.get(f.remote(5))={ctx.get(ctx.create_task(f, (5,)))!r}'"),
+        ("f'{ray.put({1}) = !s}'", "f'ray.put({{1}}) = {ctx.put({1})!s}'"),
+        ("f'{ray.get(f.remote(5))=:>5}'", "f'ray.get(f.remote(5))={ctx.get(ctx.create_task(f, (5,))):>5}'"),
+        ("f'{len([])=} {ray.put(1)}'", "f'{len([])=} {ctx.put(1)}'"),
+    ],
+)
+def test_an_f_string_that_shows_an_expression_shows_the_same(tmp_path: Path, before: str, after: str) -> None:
+    assert moved_text(tmp_path, f"text = {before}\n") == f"text = {after}\n"
+
+
+def test_a_generator_that_is_the_only_argument_is_moved_with_parentheses(tmp_path: Path) -> None:
+    lines = "f.remote(x for x in ())\n\n@ray.remote\nclass A:\n    pass\n\nA.remote(x for x in ())\n"
+    after = moved_text(tmp_path, lines)
+    assert "ctx.create_task(f, ((x for x in ()),))" in after and "ctx.create_actor(A, (x for x in ()))" in after
+
+
+def test_comments_that_lose_their_place_are_written_once_and_in_their_order(tmp_path: Path) -> None:
+    lines = "print(ray.get(\n    f\n    # one\n    .options(num_cpus=1)\n    # two\n    .remote(2)\n))\n"
+    assert moved_text(tmp_path, lines).startswith("# one\n# two\nprint(ctx.get(\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fray = 1", "def fray(): pass", "def g(fray): return f.remote(1)", "import numpy as fray", "[0 for fray in ()]"],
+)
+def test_a_program_that_gives_the_name_of_the_package_to_something_else_stays(tmp_path: Path, line: str) -> None:
+    path = written(tmp_path, f"{PROGRAM}{line}\n")
+    told = report(path)["program.py"]
+    assert (told["state"], told["reason"]) == ("refused", "gives the name fray another meaning: rename that first")
+    assert path.read_text() == f"{PROGRAM}{line}\n"
+
+
+def test_arguments_that_go_back_to_ray_have_a_space_between_them(tmp_path: Path) -> None:
+    lines = """
+        def f(x, y): return x
+
+        print(ctx.get(ctx.create_task(f, (1,), {"y": 2})))
+        """
+    assert "print(ray.get(f.remote(1, y=2)))\n" in back_text(tmp_path, lines)
+
+
+def test_calls_in_a_pool_of_actors_that_no_variable_holds_go_back_to_ray(tmp_path: Path) -> None:
+    lines = """
+        class A:
+            def do(self, x): return x
+
+        pool = fray.ActorPool([ctx.create_actor(A) for _ in range(2)])
+        print(list(pool.map(lambda a, v: a.do(v), range(4))))
+        """
+    assert "lambda a, v: a.do.remote(v)" in back_text(tmp_path, lines)
+
+
 def test_tests_get_a_context_of_their_own_process_when_asked(tmp_path: Path) -> None:
     path = written(
         tmp_path, "import ray\n\ndef test_it():\n    ray.init(num_cpus=2)\n    ray.shutdown()\n", "test_it.py"
