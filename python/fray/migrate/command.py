@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
-import json
 import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+from fray._command_end import show, show_json
 from fray.migrate.files import RefusedError, find_files, write_all
 from fray.migrate.program import from_ray, move
 from fray.migrate.report import Outcome, State, as_json, as_text
@@ -45,7 +45,9 @@ def main(words: Sequence[str]) -> int:
         return FAILED
     if options.diff:
         for outcome in outcomes:
-            sys.stdout.write(_diff(outcome))
+            diff = _diff(outcome)
+            if diff:
+                show(diff.removesuffix("\n"))
     checked = options.check or options.diff
     if not checked:
         changes = {item.path: (item.before, item.after) for item in outcomes if item.changed}
@@ -55,9 +57,11 @@ def main(words: Sequence[str]) -> int:
             print(f"fray migrate: {error}", file=sys.stderr)
             return FAILED
     if options.json:
-        print(json.dumps(as_json(outcomes), ensure_ascii=False, indent=2))
+        show_json(as_json(outcomes), indent=2)
+    elif options.diff:
+        print(as_text(outcomes, checked), file=sys.stderr)
     else:
-        print(as_text(outcomes, checked), file=sys.stderr if options.diff else sys.stdout)
+        show(as_text(outcomes, checked))
     refused = any(item.state is State.REFUSED for item in outcomes)
     would_change = options.check and any(item.changed for item in outcomes)
     return FAILED if refused or would_change else OK
