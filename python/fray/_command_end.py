@@ -40,7 +40,8 @@ def show_json(value: object, **options: Any) -> None:
     """Print a value as JSON, with the options of `json.dumps`; NaN and infinities, which JSON lacks, are refused."""
     encoding: str | None = getattr(sys.stdout, "encoding", None)
     escaped = encoding is not None and encoding.lower() not in ("utf-8", "utf8")
-    show(json.dumps(value, ensure_ascii=escaped, allow_nan=False, **options))
+    text = json.dumps(value, ensure_ascii=escaped, allow_nan=False, **options)
+    show(text.encode(errors="backslashreplace").decode())  # as in the name of a file that is no UTF-8
 
 
 def command_end(name: str, main: Callable[[], int], interrupted: str = "interrupted") -> int:

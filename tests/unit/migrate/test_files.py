@@ -422,6 +422,45 @@ def test_a_notebook_is_moved_cell_by_cell(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def book(folder: Path, *cells: str) -> Path:
+    """Write a notebook of these cells of code."""
+    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    document = {"cells": [{**code, "source": cell} for cell in cells], "metadata": {}, "nbformat": 4}
+    return written(folder, json.dumps(document), "book.ipynb")
+
+
+def test_statements_behind_a_magic_are_moved_and_other_magics_stay_in_their_blocks(tmp_path: Path) -> None:
+    lines = "for i in range(2):\n    !echo {i}\nfor i in range(2):\n    %time print(ray.get(f.remote(i)))\n"
+    timed = "%timeit -n 1 -r 1 ray.get(f.remote(1))\n%time it\nfiles = !ls\ntext = '''\n  !no\n%time x\n'''"
+    path = book(tmp_path, PROGRAM.rpartition("print")[0], lines, timed)
+    assert report(path)["book.ipynb"]["state"] == "moved"
+    after = [cell["source"] for cell in json.loads(path.read_text())["cells"]]
+    assert after[1].startswith("for i in range(2):\n    !echo {i}\n")
+    assert "    %time print(ctx.get(ctx.create_task(f, (i,))))\n" in after[1]
+    assert "%timeit -n 1 -r 1 ctx.get(ctx.create_task(f, (1,)))\n" in after[2]
+    assert after[2].endswith(timed.partition("\n")[2])
+
+
+def test_a_cell_that_does_not_parse_is_named(tmp_path: Path) -> None:
+    path = book(tmp_path, "%pip install ray\nimport ray", "x = 1\ndef broken(")
+    assert "does not parse: cell 2, line 2" in str(report(path)["book.ipynb"]["reason"])
+
+
+def test_a_program_for_a_newer_python_is_refused_for_that(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM + "x = t'{1}'\n" if sys.version_info < (3, 14) else PROGRAM + "print 1\n")
+    reason = str(report(path)["program.py"]["reason"])
+    assert reason.startswith("does not parse"), reason
+
+
+def test_the_report_of_a_file_whose_name_is_no_utf_8_is_json(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.py"
+    Path(os.fsdecode(name)).write_text(PROGRAM)
+    command = [sys.executable, "-m", "fray.migrate", "--json", "--check", str(tmp_path)]
+    for error_handler in ("strict", "surrogateescape"):
+        done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": f":{error_handler}"})
+        assert json.loads(done.stdout.decode())["files"][0]["path"] == os.fsdecode(name), done.stderr
+
+
 def test_files_without_ray_are_not_touched(tmp_path: Path) -> None:
     texts = {
         "git.py": 'import git\nrepo.remote("origin")\n',
