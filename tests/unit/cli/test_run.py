@@ -232,6 +232,17 @@ def test_a_result_that_json_does_not_have_is_an_error(fray_program: Program, hom
     assert "complex" in done.stderr
 
 
+def test_arguments_before_a_rest_go_by_their_place(fray_program: Program, home: Path) -> None:
+    (home / "odd.py").write_text("def odd(x: int, y='a', *rest: int, z=0):\n    return x, y, rest, z\n")
+    assert fray_program("run", "odd.py::odd", "-x", "1", "5", "6").stdout == "(1, 'a', (5, 6), 0)\n"
+    assert fray_program("run", "odd.py::odd", "-x", "1", "-z", "2").stdout == "(1, 'a', (), 2)\n"
+
+
+def test_a_file_with_too_long_a_name_is_not_found(fray_program: Program) -> None:
+    done = fray_program("run", f"{'x' * 300}.py::odd")
+    assert done.returncode == 3 and done.stderr == f"fray run: there is no file {'x' * 300}.py\n"
+
+
 def test_a_number_that_json_does_not_have_is_an_error(fray_program: Program, home: Path) -> None:
     (home / "odd.py").write_text("def odd():\n    return [float('nan')]\n")
     done = fray_program("run", "--json", "odd.py::odd")

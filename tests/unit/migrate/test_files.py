@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from fray.migrate.command import main
 
 from tests.unit.migrate.moving import migrate
 
@@ -51,6 +52,26 @@ def test_check_says_what_would_change_and_writes_nothing(tmp_path: Path) -> None
     assert migrate("--check", path).returncode == 0
 
 
+def test_a_file_that_is_given_by_several_paths_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, PROGRAM)
+    written(tmp_path / "folder", "", "other.py")
+    monkeypatch.chdir(tmp_path)
+    done = migrate("--diff", "program.py", path, "folder/../program.py", ".")
+    assert done.stderr == "program.py: would be moved\n2 files: 1 moved, 1 untouched\n"
+    assert migrate("--diff", path).stdout.startswith(f"--- a{path}\n+++ b{path}\n")
+
+
+def test_an_empty_path_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main([""])
+    assert ended.value.code == 2 and "a path is empty; write . for this folder" in capsys.readouterr().err
+    assert path.read_text() == PROGRAM
+
+
 def test_diff_shows_what_would_change_and_writes_nothing(tmp_path: Path) -> None:
     path = written(tmp_path, PROGRAM)
     done = migrate("--diff", path)
@@ -64,6 +85,7 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = migrate(tmp_path / "absent.py")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == f"fray migrate: there is no file or folder {tmp_path / 'absent.py'}\n"
+    assert migrate(tmp_path / ("x" * 300)).returncode == 3
 
 
 @pytest.mark.parametrize(
@@ -529,6 +551,11 @@ def test_arguments_that_go_back_to_ray_have_a_space_between_them(tmp_path: Path)
         print(ctx.get(ctx.create_task(f, (1,), {"y": 2})))
         """
     assert "print(ray.get(f.remote(1, y=2)))\n" in back_text(tmp_path, lines)
+
+
+def test_an_engine_that_is_started_twice_may_be_so_on_ray_too(tmp_path: Path) -> None:
+    after = back_text(tmp_path, "fray.init(cpus=2)\nfray.init()\n")
+    assert after.endswith("ray.init(num_cpus=2, ignore_reinit_error=True)\nray.init(ignore_reinit_error=True)\n")
 
 
 def test_calls_in_a_pool_of_actors_that_no_variable_holds_go_back_to_ray(tmp_path: Path) -> None:
