@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import io
 import os
 import sys
 from collections.abc import Generator, Sequence
@@ -116,8 +117,8 @@ def _diff(outcome: Outcome) -> str:
         return ""
     name = str(outcome.path).lstrip("/")
     lines = difflib.unified_diff(
-        outcome.before_text.splitlines(keepends=True),
-        outcome.after_text.splitlines(keepends=True),
+        list(io.StringIO(outcome.before_text)),  # whose lines end at a newline alone, as those of `patch`
+        list(io.StringIO(outcome.after_text)),
         f"a/{name}",
         f"b/{name}",
     )

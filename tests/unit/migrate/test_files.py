@@ -81,6 +81,14 @@ def test_diff_shows_what_would_change_and_writes_nothing(tmp_path: Path) -> None
     assert path.read_text() == PROGRAM
 
 
+def test_a_diff_can_be_applied_whatever_the_lines_hold(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM.replace("import ray\n", "import ray\n\x0c\nname = '\u2028\x85'  # \x1c\r\n"))
+    diff = migrate("--diff", path).stdout
+    assert "No newline" not in diff and "\n \x0c\n name = '\u2028\x85'  # \x1c\r\n" in diff
+    assert migrate(path).returncode == 0
+    assert "\n\x0c\nname = '\u2028\x85'  # \x1c\r\n" in path.read_bytes().decode()
+
+
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = migrate(tmp_path / "absent.py")
     assert (done.returncode, done.stdout) == (3, "")
