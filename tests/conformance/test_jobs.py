@@ -334,6 +334,14 @@ def test_wait_for_several_tells_of_all_and_names_those_that_failed(cluster: Clus
 
 
 @pytest.mark.behaviour("J022")
+@pytest.mark.parametrize("timeout", [1e30, 10**400])
+def test_a_timeout_that_is_longer_than_any_wait_waits(cluster: Cluster, timeout: float) -> None:
+    handle = cluster.submit(program("sleep", "0.2"))
+    assert cluster.wait(handle.job_id, timeout=timeout).status is JobStatus.SUCCEEDED
+    assert handle.wait(timeout) is JobStatus.SUCCEEDED
+
+
+@pytest.mark.behaviour("J022")
 def test_wait_gives_up_and_the_jobs_go_on(cluster: Cluster) -> None:
     job, other = cluster.launch(program("sleep", "3600")), cluster.launch(function(job_functions.sleep_for_ever))
     for timeout in (0, 0.05):

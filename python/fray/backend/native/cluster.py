@@ -143,7 +143,7 @@ class LocalCluster(Cluster):
     def wait(self, job_id: Any, raise_on_failure: bool = False, *, timeout: float | None = None) -> Any:
         """Wait for the end of a job, or of all jobs of a sequence; see `Cluster.wait`."""
         ids = wanted_ids(job_id)
-        check_timeout(timeout)
+        timeout = check_timeout(timeout)
         infos = self._wait(ids, timeout) if ids else []
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
