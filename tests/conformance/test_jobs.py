@@ -133,6 +133,25 @@ def test_unknown_ids_are_key_errors(cluster: Cluster, unknown: str) -> None:
         assert unknown[:20] in str(caught.value)
 
 
+@pytest.mark.behaviour("J006")
+def test_the_beginning_of_an_id_means_no_job(cluster: Cluster) -> None:
+    job = cluster.launch(program("sleep", "60"))
+    verbs: list[Callable[[str], Any]] = [
+        cluster.poll,
+        cluster.logs,
+        cluster.terminate,
+        cluster.delete_job,
+        lambda beginning: list(cluster.follow(beginning)),
+        lambda beginning: cluster.wait(beginning, timeout=1),
+    ]
+    for verb in verbs:
+        with pytest.raises(fray.JobNotFoundError, match=job[:-1]):
+            verb(job[:-1])
+    assert not JobStatus.finished(cluster.poll(job).status)
+    cluster.terminate(job)
+    assert cluster.wait(job, timeout=PATIENCE).status is JobStatus.STOPPED
+
+
 @pytest.mark.behaviour("J007", "J008")
 def test_the_list_has_each_job_once_until_it_is_deleted(cluster: Cluster) -> None:
     endless = function(job_functions.sleep_for_ever)
@@ -312,6 +331,14 @@ def test_wait_for_several_tells_of_all_and_names_those_that_failed(cluster: Clus
     assert jobs[0] in text and jobs[2] in text and jobs[1] not in text and "no luck in shard 7" in text
     assert (caught.value.job_id, caught.value.failed_status) == (jobs[0], JobStatus.FAILED)
     assert isinstance(caught.value, RuntimeError)
+
+
+@pytest.mark.behaviour("J022")
+@pytest.mark.parametrize("timeout", [1e30, 10**400])
+def test_a_timeout_that_is_longer_than_any_wait_waits(cluster: Cluster, timeout: float) -> None:
+    handle = cluster.submit(program("sleep", "0.2"))
+    assert cluster.wait(handle.job_id, timeout=timeout).status is JobStatus.SUCCEEDED
+    assert handle.wait(timeout) is JobStatus.SUCCEEDED
 
 
 @pytest.mark.behaviour("J022")

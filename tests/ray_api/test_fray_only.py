@@ -76,6 +76,12 @@ def test_modules_and_texts_are_programs_too(program: str) -> None:
     assert (done.stdout, done.returncode) == (ANSWER, 7), done.stderr
 
 
+def test_a_text_sees_the_names_of_a_main_script_alone() -> None:
+    text = "print([name for name in globals() if not name.startswith('__')], '__file__' in globals())"
+    done = run(sys.executable, "-m", "fray.ray", "-c", text)
+    assert done.stdout == "[] False\n", done.stderr
+
+
 def test_progress_bars_of_a_program_that_is_named_like_their_package(tmp_path: Path) -> None:
     program = tmp_path / "tqdm.py"
     program.write_text(
@@ -102,6 +108,9 @@ def test_levels_of_logging_are_numbers_or_names_in_any_case() -> None:
         (("/there/is/none.py",), 3, "no file"),
         (("-x",), 2, "unknown option"),
         (("-m",), 2, "needs a module"),
+        (("-m", "there_is_none.at_all"), 3, "no module there_is_none.at_all"),
+        (("-m", "json.there_is_none"), 3, "no module json.there_is_none"),
+        ((os.path.dirname(__file__),), 3, "no __main__.py in"),
     ],
 )
 def test_programs_that_there_are_not(words: tuple[str, ...], code: int, text: str) -> None:

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-from fray._run.command import FAILED, main
+from fray._command_end import command_end
+from fray._run.command import main
 
-INTERRUPTED = 130
-
-try:
-    code = main(sys.argv[1:])
-    sys.stdout.flush()
-except KeyboardInterrupt:
-    print("fray run: interrupted", file=sys.stderr)
-    code = INTERRUPTED
-except BrokenPipeError:  # the reader of standard output has closed it
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    code = FAILED
-sys.exit(code)
+sys.exit(command_end("run", lambda: main(sys.argv[1:])))

@@ -6,14 +6,14 @@ import asyncio
 import importlib
 import inspect
 import itertools
-import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, NamedTuple
 
 import fray
+from fray._command_end import show, show_json
 from fray._run.signature import SignatureError, bind, make_parser
 from fray._run.target import TargetFormError, TargetNotFoundError, load_function, parse_target
 
@@ -21,6 +21,10 @@ __all__ = ["main"]
 
 # The table of src/cli/exit_codes.h.
 OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE = 0, 1, 2, 3, 4, 5
+
+
+_END = object()
+"""What follows the last item of an async generator."""
 
 
 class _Exited(NamedTuple):
@@ -44,14 +48,26 @@ class _Call:
 
 
 class _Stream(_Call):
-    """A generator function as a task."""
+    """A generator function as a task; an `async` one has an event loop of its own."""
 
     def items(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """Yield what the function yields."""
         try:
-            yield from self.function(*args, **kwargs)
+            made = self.function(*args, **kwargs)
+            yield from _driven(made) if inspect.isasyncgen(made) else made
         except SystemExit as error:
             yield _exited(error)
+
+
+def _driven(items: AsyncIterator[Any]) -> Iterator[Any]:
+    """Yield the items of an async generator, in an event loop of its own."""
+
+    async def following() -> Any:
+        return await anext(items, _END)
+
+    with asyncio.Runner() as runner:
+        while (item := runner.run(following())) is not _END:
+            yield item
 
 
 def _exited(error: SystemExit) -> _Exited:
@@ -93,7 +109,7 @@ def _run(
     try:
         context = fray.init(debug=True) if debug else fray.get_job_context()
         options = fray.TaskOptions(name=getattr(function, "__qualname__", type(function).__qualname__), max_retries=0)
-        if inspect.isgeneratorfunction(function):
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             items = context.create_task(_Stream(function).items, args, kwargs, options)
             results: Iterator[Any] = map(context.get, items)
         else:
@@ -109,10 +125,9 @@ def _run(
 
 def _show(result: Any, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(result, default=_plain, ensure_ascii=False))
+        show_json(result, default=_plain)
     elif result is not None:
-        print(result)
-    sys.stdout.flush()
+        show(str(result))
 
 
 def _plain(value: Any) -> Any:

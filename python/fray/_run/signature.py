@@ -72,10 +72,14 @@ def bind(function: Callable[..., Any], values: dict[str, Any]) -> BoundCall:
     """Return the call that the parsed `values` make; parameters that were not given are left to their defaults."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    for parameter, _ in _parameters(function):
+    parameters = _parameters(function)
+    # What stands before *rest can be given by keyword only where there is no rest.
+    has_rest = any(each.kind is each.VAR_POSITIONAL and values.get(each.name) for each, _ in parameters)
+    by_place = {inspect.Parameter.POSITIONAL_ONLY, *([inspect.Parameter.POSITIONAL_OR_KEYWORD] if has_rest else [])}
+    for parameter, _ in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             args.extend(values.get(parameter.name, ()))
-        elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+        elif parameter.kind in by_place:
             if parameter.name in values:
                 args.append(values[parameter.name])
             elif parameter.default is not _NO_DEFAULT:

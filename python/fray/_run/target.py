@@ -84,7 +84,7 @@ def _load_module(target: Target) -> ModuleType:
 
 def _load_file(target: Target) -> ModuleType:
     path = Path(target.place).resolve()
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise TargetNotFoundError(f"there is no file {target.place}")
     sys.path.insert(0, str(path.parent))
     if path.suffix == ".py" and path.stem.isidentifier() and _leads_to(path):

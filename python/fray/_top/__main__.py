@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from fray._command_end import command_end, show
 from fray._extras import needs
 from fray._node_http import NodeHttp
 from fray._top.figures import as_text, look
@@ -43,26 +44,17 @@ def _print_once(nodes: list[NodeHttp]) -> None:
     for node in nodes:
         look(node)
     time.sleep(_FIRST_RATES)
-    print("\n\n".join(as_text(look(node)) for node in nodes), flush=True)
+    show("\n\n".join(as_text(look(node)) for node in nodes))
 
 
-def _print_nowhere() -> None:
-    """Let the interpreter end without a further attempt."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _main_or_why() -> int:
+    try:
+        return main()
+    except (FrayError, ModuleNotFoundError) as error:
+        print(f"fray top: {error}", file=sys.stderr)
+        return _FAILED
+    except KeyboardInterrupt:  # people end it so
+        return _INTERRUPTED
 
 
-try:
-    code = main()
-except (FrayError, ModuleNotFoundError) as error:
-    print(f"fray top: {error}", file=sys.stderr)
-    code = _FAILED
-except KeyboardInterrupt:
-    code = _INTERRUPTED
-except BrokenPipeError:  # the reader of standard output has closed it
-    _print_nowhere()
-    code = _FAILED
-except OSError as error:
-    print(f"fray top: the figures cannot be printed: {error.strerror}", file=sys.stderr)
-    _print_nowhere()
-    code = _FAILED
-sys.exit(code)
+sys.exit(command_end("top", _main_or_why))

@@ -64,7 +64,7 @@ def wait_all(
         JobFailedError: with `raise_on_failure`, as soon as one has not succeeded; the others go on.
         TimeoutError: `timeout` seconds were over first; the jobs go on.
     """
-    check_timeout(timeout)
+    timeout = check_timeout(timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
     pause = _FIRST_LOOK_SECONDS
     while True:

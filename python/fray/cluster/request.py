@@ -107,7 +107,9 @@ def _check_job_name(name: object) -> None:
     if not isinstance(name, str):
         raise TypeError(f"JobRequest: name must be text, got {name!r}")
     if " " in name:
-        raise ValueError(f"Job name must not contain spaces, got {name!r}; {name.strip().replace(' ', '-')!r} would do")
+        without = "-".join(name.split())
+        hint = f"; {without!r} would do" if without else ""
+        raise ValueError(f"Job name must not contain spaces, got {name!r}{hint}")
     if "/" in name:
         raise ValueError(f"Job name must not contain slashes, got {name!r}; {name.replace('/', '-')!r} would do")
     if not name.isprintable():

@@ -8,6 +8,7 @@ from typing import cast
 from fray._checks import check_amount
 from fray.cluster.status import JobInfo, JobStatus
 from fray.errors import JobFailedError
+from fray.job.checks import LONGEST_SECONDS
 
 __all__ = ["check_timeout", "jobs_failed", "time_is_over", "wanted_ids"]
 
@@ -30,10 +31,16 @@ def wanted_ids(job_id: object) -> list[str]:
     return cast("list[str]", ids)
 
 
-def check_timeout(timeout: object) -> None:
-    """Raise unless `timeout` is None or a finite number of seconds of at least 0."""
-    if timeout is not None:
-        check_amount(timeout, "wait: timeout")
+def check_timeout(timeout: float | None) -> float | None:
+    """Return `timeout`, or None (no limit) for one that is longer than any wait.
+
+    Raises:
+        TypeError, ValueError: it is neither None nor a finite number of seconds of at least 0.
+    """
+    if timeout is None or (isinstance(timeout, int) and timeout > LONGEST_SECONDS):
+        return None
+    check_amount(timeout, "wait: timeout")
+    return timeout if timeout < LONGEST_SECONDS else None
 
 
 def time_is_over(infos: Sequence[JobInfo]) -> TimeoutError:

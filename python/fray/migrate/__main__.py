@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-FAILED, INTERRUPTED = 1, 130
+from fray._command_end import command_end
+from fray._extras import needs
 
-try:
-    from fray._extras import needs
+_FAILED = 1
 
-    with needs("migrate", "libcst", "it"):
-        from fray.migrate.command import main
 
-    code = main(sys.argv[1:])
-    sys.stdout.flush()
-except ModuleNotFoundError as error:
-    print(f"fray migrate: {error}", file=sys.stderr)
-    code = FAILED
-except KeyboardInterrupt:
-    print("fray migrate: interrupted; nothing is half written", file=sys.stderr)
-    code = INTERRUPTED
-except BrokenPipeError:  # the reader of the report has closed the pipe; Python must not flush into it at its exit
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    code = FAILED
-sys.exit(code)
+def _main() -> int:
+    try:
+        with needs("migrate", "libcst", "it"):
+            from fray.migrate.command import main
+    except ModuleNotFoundError as error:
+        print(f"fray migrate: {error}", file=sys.stderr)
+        return _FAILED
+    return main(sys.argv[1:])
+
+
+sys.exit(command_end("migrate", _main, "interrupted; nothing is half written"))

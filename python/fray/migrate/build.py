@@ -111,14 +111,14 @@ def literal(node: cst.CSTNode | None) -> object:
 
 
 def comments(node: cst.CSTNode) -> Counter[str]:
-    """Return the texts of all comments in `node`."""
+    """Return the texts of all comments in `node`, in their order."""
     found: Counter[str] = Counter()
     stack = [node]
     while stack:
         current = stack.pop()
         if isinstance(current, cst.Comment):
             found[current.value] += 1
-        stack.extend(current.children)
+        stack.extend(reversed(current.children))
     return found
 
 

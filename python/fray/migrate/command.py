@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
-import json
+import io
+import os
 import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+from fray._command_end import show, show_json
 from fray.migrate.files import RefusedError, find_files, write_all
 from fray.migrate.program import from_ray, move
 from fray.migrate.report import Outcome, State, as_json, as_text
@@ -28,11 +30,12 @@ def main(words: Sequence[str]) -> int:
     """Run the command line `words` and return the exit code."""
     options = _parser().parse_args(words)
     paths: list[Path] = options.paths
-    missing = [path for path in paths if not path.exists() and not path.is_symlink()]
+    missing = [path for path in paths if not os.path.lexists(path)]
     if missing:
         print(f"fray migrate: there is no file or folder {missing[0]}", file=sys.stderr)
         return NOT_FOUND
-    files = list(dict.fromkeys(file for path in paths for file in find_files(path)))
+    found = [file for path in paths for file in find_files(path)]
+    files = list({_place(file): file for file in reversed(found)}.values())[::-1]
     try:
         with _deep_programs():
             outcomes = move(files, to_ray() if options.to_ray else from_ray(options.sync_tests))
@@ -45,7 +48,9 @@ def main(words: Sequence[str]) -> int:
         return FAILED
     if options.diff:
         for outcome in outcomes:
-            sys.stdout.write(_diff(outcome))
+            diff = _diff(outcome)
+            if diff:
+                show(diff.removesuffix("\n"))
     checked = options.check or options.diff
     if not checked:
         changes = {item.path: (item.before, item.after) for item in outcomes if item.changed}
@@ -55,12 +60,25 @@ def main(words: Sequence[str]) -> int:
             print(f"fray migrate: {error}", file=sys.stderr)
             return FAILED
     if options.json:
-        print(json.dumps(as_json(outcomes), ensure_ascii=False, indent=2))
+        show_json(as_json(outcomes), indent=2)
+    elif options.diff:
+        print(as_text(outcomes, checked), file=sys.stderr)
     else:
-        print(as_text(outcomes, checked), file=sys.stderr if options.diff else sys.stdout)
+        show(as_text(outcomes, checked))
     refused = any(item.state is State.REFUSED for item in outcomes)
     would_change = options.check and any(item.changed for item in outcomes)
     return FAILED if refused or would_change else OK
+
+
+def _place(file: Path) -> Path:
+    """Return one path for all that lead to the same file; a link stays itself."""
+    return file.parent.resolve() / file.name
+
+
+def _path(word: str) -> Path:
+    if not word:
+        raise argparse.ArgumentTypeError("a path is empty; write . for this folder")
+    return Path(word)
 
 
 @contextlib.contextmanager
@@ -83,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Rewrite programs for Ray to Fray's own API. What has no counterpart stays, with a comment.",
         epilog="Exit codes: 0 done; 1 a file was refused, or --check found something to do; 2 wrong use; 3 no file",
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="Programs, notebooks, or folders of them")
+    parser.add_argument("paths", nargs="+", type=_path, metavar="PATH", help="Programs, notebooks, or folders of them")
     parser.add_argument("--check", action="store_true", help="Write nothing; exit code 1 where something would change")
     parser.add_argument("--diff", action="store_true", help="Write nothing; show what would change")
     parser.add_argument("--json", action="store_true", help="Print the report as JSON")
@@ -97,10 +115,11 @@ def _parser() -> argparse.ArgumentParser:
 def _diff(outcome: Outcome) -> str:
     if not outcome.changed:
         return ""
+    name = str(outcome.path).lstrip("/")
     lines = difflib.unified_diff(
-        outcome.before_text.splitlines(keepends=True),
-        outcome.after_text.splitlines(keepends=True),
-        f"a/{outcome.path}",
-        f"b/{outcome.path}",
+        list(io.StringIO(outcome.before_text)),  # whose lines end at a newline alone, as those of `patch`
+        list(io.StringIO(outcome.after_text)),
+        f"a/{name}",
+        f"b/{name}",
     )
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)

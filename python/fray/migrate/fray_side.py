@@ -146,7 +146,10 @@ class FrayApi:
         if verb in ("run", "create_actor") and node.args and not node.args[0].star:
             rest = [item for item in node.args[1:] if item.keyword is None or item.keyword.value not in _OWN]
             call = plain_call(source, rest)
-            return None if call is None else (kinds.of(source, node.args[0].value), replace(call, resolves=True))
+            started = kinds.of(source, node.args[0].value)
+            if verb == "create_actor" and isinstance(started, PlainClass):
+                self._class(started)
+            return None if call is None else (started, replace(call, resolves=True))
         callee = kinds.of(source, node.func)
         call = plain_call(source, node.args)
         return (callee, replace(call, resolves=True)) if isinstance(callee, Method) and call is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ _MARK = "__fray_cell_{}__"
 _MARKED = re.compile(r"^__fray_cell_(\d+)__$", re.MULTILINE)
 _HIDDEN = "#fray-magic#"
 _WHOLE_CELL_OF_PYTHON = ("%%capture", "%%time", "%%timeit", "%%prun")
+_TIMED = re.compile(r"^(\s*)(%(?:time|timeit|prun)(?:\s+-\w+(?:\s+\d+)?)*\s+)(\S.*)$")
+"""A line whose magic is followed by a statement of Python."""
+_HIDDEN_PREFIX = re.compile(rf"'{_HIDDEN}(%[^']*)'; ")
 _MAGIC = re.compile(r"^(\s*)([%!?]|[\w.]+\?{1,2}\s*$|\w+\s*=\s*[!%])")
 
 
@@ -48,6 +52,13 @@ class Notebook:
             new = _shown(text.removeprefix("\n"), _text(old))
             cell["source"] = new.splitlines(keepends=True) if isinstance(old, list) else new
         return self._dump(document)
+
+    def cell_of(self, line: int) -> tuple[int, int]:
+        """Return the number of the cell in which a line of the program stands, and the line's number there, from 1."""
+        above = self.program.splitlines()[: line - 1]
+        starts = [(number, mark) for number, text in enumerate(above, 1) if (mark := _MARKED.match(text))]
+        number, mark = starts[-1]
+        return int(mark[1]) + 1, line - number
 
     def _dump(self, document: dict[str, Any]) -> str:
         text = json.dumps(document, indent=self.indent, ensure_ascii=self.ascii_only)
@@ -101,16 +112,31 @@ def _is_python(source: str) -> bool:
 
 
 def _hide(source: str) -> str:
-    """Return the source with magics and shell lines, which are no Python, turned into comments."""
+    """Return the source with magics and shell lines, which are no Python, hidden in comments and strings.
+
+    The statement after ``%time`` and its like stays visible. A hidden line below a colon is a statement, as before.
+    """
     lines: list[str] = []
     for line in source.splitlines(keepends=True):
-        match = _MAGIC.match(line)
-        lines.append(f"{match[1]}{_HIDDEN}{line[len(match[1]) :]}" if match else line)
+        timed, magic = _TIMED.match(line), _MAGIC.match(line)
+        if timed is not None and _is_statement(timed[3]):
+            lines.append(f"{timed[1]}'{_HIDDEN}{timed[2]}'; {line[timed.start(3) :]}")
+        elif magic is not None:
+            lines.append(f"{magic[1]}{'pass' if magic[1] else ''}{_HIDDEN}{line[len(magic[1]) :]}")
+        else:
+            lines.append(line)
     return "".join(lines)
 
 
+def _is_statement(text: str) -> bool:
+    try:
+        return len(ast.parse(text).body) == 1
+    except (SyntaxError, ValueError):
+        return False
+
+
 def _shown(text: str, old: str) -> str:
-    shown = text.replace(_HIDDEN, "")
+    shown = _HIDDEN_PREFIX.sub(r"\1", text).replace(f"pass{_HIDDEN}", "").replace(_HIDDEN, "")
     if old.endswith("\n"):
         return shown
     return shown.removesuffix("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,14 +121,14 @@ def _parse_all(files: Sequence[_Loaded], direction: Direction) -> None:
     while found := {item for item in waiting if words.search(item.program)}:
         waiting = [item for item in waiting if item not in found]
         for item in found:
-            _parse(item)
+            _parse(item, direction)
             if not uses and item.source is None:
                 item.refused = ""  # whether a file that does not use the library can be parsed does not matter
         names = sorted({module_name(item.path.absolute()) for item in found})
         words, uses = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b"), False
 
 
-def _parse(loaded: _Loaded) -> None:
+def _parse(loaded: _Loaded, direction: Direction) -> None:
     program = loaded.program
     try:
         module = cst.parse_module(program)
@@ -143,12 +144,22 @@ def _parse(loaded: _Loaded) -> None:
             except RefusedError as error:
                 loaded.refused = fixed = str(error)
         loaded.source = Source(loaded.path, module, fixed)
+        new = direction.new_import.removeprefix("import ")
+        if fixed is None and loaded.source.means_otherwise(new):
+            loaded.refused = loaded.source.fixed = f"gives the name {new} another meaning: rename that first"
     except RefusedError as error:
         loaded.refused = str(error)
     except cst.ParserSyntaxError as error:
-        loaded.refused = f"does not parse: line {error.raw_line}: {error.message.splitlines()[0]}"
+        loaded.refused = f"does not parse: {_place(loaded, error.raw_line)}: {error.message.splitlines()[0]}"
     except RecursionError:
         loaded.refused = "is nested too deeply to be parsed"
+
+
+def _place(loaded: _Loaded, line: int) -> str:
+    if loaded.notebook is None:
+        return f"line {line}"
+    cell, line = loaded.notebook.cell_of(line)
+    return f"cell {cell}, line {line}"
 
 
 def _mixed(program: str) -> str:
@@ -232,9 +243,13 @@ def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: D
             outcome.state = State.LEFT
         return outcome
     try:
+        _check(item.program, f"does not parse with Python {sys.version_info[0]}.{sys.version_info[1]}")
         program = _written(here, active, direction)
-        _check(program)
-    except (RecursionError, SyntaxError, cst.CSTValidationError) as error:
+        _check(program, "cannot be moved: what came out does not parse")
+    except RefusedError as error:
+        outcome.state, outcome.reason = State.REFUSED, str(error)
+        return outcome
+    except (RecursionError, cst.CSTValidationError) as error:
         outcome.state, outcome.reason = State.REFUSED, f"cannot be moved: what came out does not parse ({error})"
         return outcome
     outcome.before_text = item.text.text if item.notebook is None else item.notebook.program
@@ -324,9 +339,13 @@ def _notes(here: Found) -> dict[int, list[str]]:
     return notes
 
 
-def _check(program: str) -> None:
+def _check(program: str, otherwise: str) -> None:
+    """Raise RefusedError with the clause `otherwise` if a program does not parse."""
     import warnings
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ast.parse(program)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(program)
+    except SyntaxError as error:
+        raise RefusedError(f"{otherwise} ({error})") from None

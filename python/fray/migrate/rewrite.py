@@ -82,15 +82,30 @@ class Rewrite(cst.CSTTransformer):
         change = self._imports.get(id(original_node))
         if change is not None:
             new = change(new)
+        if isinstance(original_node, cst.FormattedStringExpression):
+            new = self._shown_as_before(original_node, updated_node)
         site = self._sites.get(id(original_node))
         if site is not None:
             before = comments(original_node) if isinstance(original_node, cst.BaseExpression) else Counter[str]()
             new = site.build(self, new)
             if before:
-                self._lost += list((before - comments(cast("cst.CSTNode", new))).elements())
+                told = Counter(self._lost)  # by the sites inside
+                self._lost += list((before - comments(cast("cst.CSTNode", new)) - told).elements())
         if _has_lines(original_node):
             new = self._around(original_node, new)
         return new
+
+    def _shown_as_before(self, old: cst.FormattedStringExpression, new: cst.FormattedStringExpression) -> Any:
+        """Return the parts of an f-string that show the old text of an expression which ends with ``=``."""
+        if old.equal is None or new.expression.deep_equals(old.expression):
+            return new
+        text = self._source.code(old.with_changes(conversion=None, format_spec=None))[1:-1]
+        string = self._source.parent(old)
+        if isinstance(string, cst.FormattedString) and "r" not in string.prefix.lower():
+            text = text.replace("\\", "\\\\").replace("\n", "\\n").replace(string.quote[0], "\\" + string.quote[0])
+        text = text.replace("{", "{{").replace("}", "}}")
+        conversion = old.conversion or ("r" if old.format_spec is None else None)
+        return cst.FlattenSentinel([cst.FormattedStringText(text), new.with_changes(equal=None, conversion=conversion)])
 
     def _around(self, old: cst.CSTNode, new: Any) -> Any:
         """Write comments and the look-up of the context before a statement."""

@@ -99,6 +99,12 @@ class Source:
         """Return the scope in which the names of `node` are looked up."""
         return self._scopes.get(node)
 
+    def means_otherwise(self, package: str) -> bool:
+        """Return whether the program binds the name of `package` to anything but the package."""
+        bound = {binding for scope in set(self._scopes.values()) if scope is not None for binding in scope[package]}
+        named = [found for binding in bound for found in binding.get_qualified_names_for(package)]
+        return any(found.name != package or found.source is not QualifiedNameSource.IMPORT for found in named)
+
     def bindings(self, name: cst.Name) -> list[BaseAssignment]:
         """Return all bindings of the variable `name`; empty for a name that is no variable, such as a keyword."""
         scope = self.scope(name)

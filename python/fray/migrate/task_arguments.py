@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from fray.migrate.build import keyword, literal
+from fray.migrate.build import comments, keyword, literal
 from fray.migrate.fray_side import TaskCall
 from fray.migrate.sites import Rewriter
 
@@ -22,6 +22,8 @@ def task_arguments(parts: TaskCall, rewriter: Rewriter) -> list[cst.Arg]:
         for item in new.elements:
             star = "*" if isinstance(item, cst.StarredElement) else ""
             found.append(cst.Arg(item.value, star=star, comma=item.comma))
+        if found and isinstance(found[-1].comma, cst.Comma) and not comments(found[-1].comma):
+            found[-1] = found[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
     elif parts.args is not None:
         found.append(cst.Arg(rewriter.sub(parts.args), star="*"))
     keys = [literal(item.key) for item in _dict_elements(parts.kwargs) if isinstance(item, cst.DictElement)]

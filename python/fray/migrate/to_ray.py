@@ -358,7 +358,13 @@ class _Finder:
                 self._consumed.add(id(node.func))
                 self.block(node, str(error))
                 return
-            self.site(node, lambda rewriter, new: call("ray.init", init_args(node.args, rewriter.sub)), [node.func])
+            again = (
+                sum(name == "fray.init" for _, name in self.found.references) > 1
+            )  # which Fray takes, and Ray does not
+            more = [keyword("ignore_reinit_error", cst.Name("True"))] if again else []
+            self.site(
+                node, lambda rewriter, new: call("ray.init", [*init_args(node.args, rewriter.sub), *more]), [node.func]
+            )
             self._contexts.add(id(node))
         elif short == "shutdown":
             self.site(node, lambda rewriter, new: call("ray.shutdown"), [node.func])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import pkgutil
 import runpy
 import sys
+from typing import Any
 
 from fray._as_ray import install
 
@@ -30,12 +33,16 @@ def main(words: list[str]) -> int:
     if first == "-m":
         sys.argv = rest
         sys.path.insert(0, os.getcwd())
+        if not _has_module(rest[0]):
+            print(f"fray ray: there is no module {rest[0]} here or on the module path", file=sys.stderr)
+            return 3
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
         return 0
     if first == "-c":
         sys.argv = ["-c", *rest[1:]]
         sys.path.insert(0, "")
-        exec(compile(rest[0], "<string>", "exec"), sys.modules["__main__"].__dict__)
+        code = compile(rest[0], "<string>", "exec", dont_inherit=True)
+        exec(code, _empty_main())
         return 0
     if first.startswith("-"):
         print(f"fray ray: unknown option {first}\n{_USAGE}", file=sys.stderr)
@@ -43,24 +50,53 @@ def main(words: list[str]) -> int:
     if not os.path.exists(first):
         print(f"fray ray: there is no file {first}", file=sys.stderr)
         return 3
+    if _is_container(first) and not _has_main(first):
+        print(f"fray ray: there is no __main__.py in {first}", file=sys.stderr)
+        return 3
     _run_file(first, rest)
     return 0
 
 
+def _has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # what is missing is a module that the package around it imports
+        return False
+
+
+def _is_container(path: str) -> bool:
+    return os.path.isdir(path) or path.endswith((".zip", ".pyz"))
+
+
+def _has_main(path: str) -> bool:
+    finder = pkgutil.get_importer(path)
+    return finder is not None and finder.find_spec("__main__") is not None
+
+
 def _run_file(path: str, arguments: list[str]) -> None:
     sys.argv = [path, *arguments]
-    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+    if _is_container(path):
         runpy.run_path(path, run_name="__main__")
         return
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)
-    # The code runs in the module that is __main__ already, so that its functions are pickled as those of a main script.
+    exec(code, _empty_main(__file__=path, __cached__=None))
+
+
+def _empty_main(**names: Any) -> dict[str, Any]:
+    """Return the names of the module that is __main__ already, all but `names` forgotten.
+
+    Functions of a program that runs there are pickled as those of a main script.
+    """
     module = sys.modules["__main__"].__dict__
-    for name in [name for name in module if not (name.startswith("__") and name.endswith("__"))]:
-        del module[name]
-    module.update(__file__=path, __spec__=None, __package__=None, __doc__=None, __cached__=None)
-    exec(code, module)
+    own = [name for name in module if not (name.startswith("__") and name.endswith("__"))]
+    for name in (*own, "__file__", "__cached__"):
+        module.pop(name, None)
+    module.update(__spec__=None, __package__=None, __doc__=None, **names)
+    return module
 
 
 if __name__ == "__main__":

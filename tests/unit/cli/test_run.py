@@ -232,6 +232,61 @@ def test_a_result_that_json_does_not_have_is_an_error(fray_program: Program, hom
     assert "complex" in done.stderr
 
 
+def test_arguments_before_a_rest_go_by_their_place(fray_program: Program, home: Path) -> None:
+    (home / "odd.py").write_text("def odd(x: int, y='a', *rest: int, z=0):\n    return x, y, rest, z\n")
+    assert fray_program("run", "odd.py::odd", "-x", "1", "5", "6").stdout == "(1, 'a', (5, 6), 0)\n"
+    assert fray_program("run", "odd.py::odd", "-x", "1", "-z", "2").stdout == "(1, 'a', (), 2)\n"
+
+
+def test_a_file_with_too_long_a_name_is_not_found(fray_program: Program) -> None:
+    done = fray_program("run", f"{'x' * 300}.py::odd")
+    assert done.returncode == 3 and done.stderr == f"fray run: there is no file {'x' * 300}.py\n"
+
+
+def test_a_number_that_json_does_not_have_is_an_error(fray_program: Program, home: Path) -> None:
+    (home / "odd.py").write_text("def odd():\n    return [float('nan')]\n")
+    done = fray_program("run", "--json", "odd.py::odd")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "not JSON compliant" in done.stderr
+
+
+def test_items_of_an_async_generator_are_printed_one_a_line(fray_program: Program, home: Path) -> None:
+    (home / "odd.py").write_text(
+        "import asyncio\nasync def odd():\n    for n in range(3):\n        await asyncio.sleep(0)\n        yield n\n"
+    )
+    assert fray_program("run", "odd.py::odd").stdout == "0\n1\n2\n"
+
+
+def test_what_the_encoding_of_the_output_lacks_is_shown_by_its_number(fray_program: Program, home: Path) -> None:
+    (home / "odd.py").write_text("def odd():\n    return ['\\xe9', '\\U0001f600', '\\udcff']\n")
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    assert "\\xe9" in fray_program("run", "odd.py::odd", env=ascii_only).stdout
+    for encoding in ("ascii", "utf-8"):
+        done = fray_program("run", "--json", "odd.py::odd", env={"PYTHONIOENCODING": encoding})
+        assert (done.returncode, json.loads(done.stdout)) == (0, ["\xe9", "\U0001f600", "\udcff"])
+
+
+@pytest.mark.parametrize("command", ["run odd.py::odd", "run --json odd.py::odd", "migrate --check odd.py"])
+def test_output_that_cannot_be_written_is_a_sentence_and_a_reader_that_is_gone_is_none(
+    home: Path, command: str
+) -> None:
+    (home / "odd.py").write_text("import ray\ndef odd():\n    yield from range(100)\n")
+    said = [f"fray {command.split()[0]}: its output cannot be written: No space left on device\n", ""]
+    gone, closed = os.pipe()
+    os.close(gone)
+    ends: list[tuple[int, str]] = []
+    for out in (os.open("/dev/full", os.O_WRONLY), closed):
+        done = subprocess.run(
+            [program_path(), *command.split()], cwd=home, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+        os.close(out)
+        ends.append((done.returncode, done.stderr))
+    assert ends == [(74, said[0]), (1, said[1])]
+    words = ["sh", "-c", f'"$0" {command} >&-', program_path()]
+    done = subprocess.run(words, cwd=home, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_python_that_is_not_there_is_told(fray_program: Program, source: Path) -> None:
     done = fray_program("run", "--python", "/nowhere/python", "program.py::show")
     assert done.returncode == 3

@@ -187,8 +187,8 @@ def test_a_disk_that_is_full_is_a_sentence_and_a_reader_that_is_gone_is_none(nod
         shown = subprocess.run(
             [program_path(), "top", "--once"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
         )
-    assert shown.returncode == 1
-    assert shown.stderr == "fray top: the figures cannot be printed: No space left on device\n"
+    assert shown.returncode == 74
+    assert shown.stderr == "fray top: its output cannot be written: No space left on device\n"
     gone, out = os.pipe()
     os.close(gone)
     shown = subprocess.run(

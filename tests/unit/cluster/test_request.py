@@ -116,3 +116,10 @@ def test_example_of_the_reference_page_runs():
     page = Path(__file__).parents[3] / "docs" / "reference" / "jobs-types.md"
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     exec(compile(example, str(page), "exec"), {})
+
+
+def test_a_blank_name_is_refused_without_a_hint_and_spaces_with_one():
+    with pytest.raises(ValueError, match=r"must not contain spaces, got ' '$"):
+        JobRequest(" ", RUN)
+    with pytest.raises(ValueError, match=r"got ' a  b'; 'a-b' would do$"):
+        JobRequest(" a  b", RUN)

@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from fray.migrate.command import main
 
 from tests.unit.migrate.moving import migrate
 
@@ -51,6 +52,26 @@ def test_check_says_what_would_change_and_writes_nothing(tmp_path: Path) -> None
     assert migrate("--check", path).returncode == 0
 
 
+def test_a_file_that_is_given_by_several_paths_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, PROGRAM)
+    written(tmp_path / "folder", "", "other.py")
+    monkeypatch.chdir(tmp_path)
+    done = migrate("--diff", "program.py", path, "folder/../program.py", ".")
+    assert done.stderr == "program.py: would be moved\n2 files: 1 moved, 1 untouched\n"
+    assert migrate("--diff", path).stdout.startswith(f"--- a{path}\n+++ b{path}\n")
+
+
+def test_an_empty_path_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main([""])
+    assert ended.value.code == 2 and "a path is empty; write . for this folder" in capsys.readouterr().err
+    assert path.read_text() == PROGRAM
+
+
 def test_diff_shows_what_would_change_and_writes_nothing(tmp_path: Path) -> None:
     path = written(tmp_path, PROGRAM)
     done = migrate("--diff", path)
@@ -60,10 +81,19 @@ def test_diff_shows_what_would_change_and_writes_nothing(tmp_path: Path) -> None
     assert path.read_text() == PROGRAM
 
 
+def test_a_diff_can_be_applied_whatever_the_lines_hold(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM.replace("import ray\n", "import ray\n\x0c\nname = '\u2028\x85'  # \x1c\r\n"))
+    diff = migrate("--diff", path).stdout
+    assert "No newline" not in diff and "\n \x0c\n name = '\u2028\x85'  # \x1c\r\n" in diff
+    assert migrate(path).returncode == 0
+    assert "\n\x0c\nname = '\u2028\x85'  # \x1c\r\n" in path.read_bytes().decode()
+
+
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = migrate(tmp_path / "absent.py")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == f"fray migrate: there is no file or folder {tmp_path / 'absent.py'}\n"
+    assert migrate(tmp_path / ("x" * 300)).returncode == 3
 
 
 @pytest.mark.parametrize(
@@ -422,6 +452,45 @@ def test_a_notebook_is_moved_cell_by_cell(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def book(folder: Path, *cells: str) -> Path:
+    """Write a notebook of these cells of code."""
+    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    document = {"cells": [{**code, "source": cell} for cell in cells], "metadata": {}, "nbformat": 4}
+    return written(folder, json.dumps(document), "book.ipynb")
+
+
+def test_statements_behind_a_magic_are_moved_and_other_magics_stay_in_their_blocks(tmp_path: Path) -> None:
+    lines = "for i in range(2):\n    !echo {i}\nfor i in range(2):\n    %time print(ray.get(f.remote(i)))\n"
+    timed = "%timeit -n 1 -r 1 ray.get(f.remote(1))\n%time it\nfiles = !ls\ntext = '''\n  !no\n%time x\n'''"
+    path = book(tmp_path, PROGRAM.rpartition("print")[0], lines, timed)
+    assert report(path)["book.ipynb"]["state"] == "moved"
+    after = [cell["source"] for cell in json.loads(path.read_text())["cells"]]
+    assert after[1].startswith("for i in range(2):\n    !echo {i}\n")
+    assert "    %time print(ctx.get(ctx.create_task(f, (i,))))\n" in after[1]
+    assert "%timeit -n 1 -r 1 ctx.get(ctx.create_task(f, (1,)))\n" in after[2]
+    assert after[2].endswith(timed.partition("\n")[2])
+
+
+def test_a_cell_that_does_not_parse_is_named(tmp_path: Path) -> None:
+    path = book(tmp_path, "%pip install ray\nimport ray", "x = 1\ndef broken(")
+    assert "does not parse: cell 2, line 2" in str(report(path)["book.ipynb"]["reason"])
+
+
+def test_a_program_for_a_newer_python_is_refused_for_that(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM + "x = t'{1}'\n" if sys.version_info < (3, 14) else PROGRAM + "print 1\n")
+    reason = str(report(path)["program.py"]["reason"])
+    assert reason.startswith("does not parse"), reason
+
+
+def test_the_report_of_a_file_whose_name_is_no_utf_8_is_json(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.py"
+    Path(os.fsdecode(name)).write_text(PROGRAM)
+    command = [sys.executable, "-m", "fray.migrate", "--json", "--check", str(tmp_path)]
+    for error_handler in ("strict", "surrogateescape"):
+        done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": f":{error_handler}"})
+        assert json.loads(done.stdout.decode())["files"][0]["path"] == os.fsdecode(name), done.stderr
+
+
 def test_files_without_ray_are_not_touched(tmp_path: Path) -> None:
     texts = {
         "git.py": 'import git\nrepo.remote("origin")\n',
@@ -432,6 +501,80 @@ def test_files_without_ray_are_not_touched(tmp_path: Path) -> None:
         written(tmp_path, text, name)
     assert migrate(tmp_path).returncode == 0
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
+
+
+def moved_text(folder: Path, lines: str) -> str:
+    """Return PROGRAM with further lines at its end after it was moved, without its first lines."""
+    path = written(folder, PROGRAM + lines)
+    assert report(path)["program.py"]["state"] == "moved"
+    return path.read_text().partition("print(ctx.get(ctx.create_task(f, (1,))))\n")[2]
+
+
+def back_text(folder: Path, lines: str) -> str:
+    """Return what becomes of these lines of a program for Fray on the way back."""
+    path = written(folder, "import fray\n\nctx = fray.get_job_context()\n" + textwrap.dedent(lines))
+    assert report("--to-ray", path)["program.py"]["state"] == "moved"
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("f'{ray.get(f.remote(5))=}'", "f'ray.get(f.remote(5))={ctx.get(ctx.create_task(f, (5,)))!r}'"),
+        ("f'{ray.put({1}) = !s}'", "f'ray.put({{1}}) = {ctx.put({1})!s}'"),
+        ("f'{ray.get(f.remote(5))=:>5}'", "f'ray.get(f.remote(5))={ctx.get(ctx.create_task(f, (5,))):>5}'"),
+        ("f'{len([])=} {ray.put(1)}'", "f'{len([])=} {ctx.put(1)}'"),
+    ],
+)
+def test_an_f_string_that_shows_an_expression_shows_the_same(tmp_path: Path, before: str, after: str) -> None:
+    assert moved_text(tmp_path, f"text = {before}\n") == f"text = {after}\n"
+
+
+def test_a_generator_that_is_the_only_argument_is_moved_with_parentheses(tmp_path: Path) -> None:
+    lines = "f.remote(x for x in ())\n\n@ray.remote\nclass A:\n    pass\n\nA.remote(x for x in ())\n"
+    after = moved_text(tmp_path, lines)
+    assert "ctx.create_task(f, ((x for x in ()),))" in after and "ctx.create_actor(A, (x for x in ()))" in after
+
+
+def test_comments_that_lose_their_place_are_written_once_and_in_their_order(tmp_path: Path) -> None:
+    lines = "print(ray.get(\n    f\n    # one\n    .options(num_cpus=1)\n    # two\n    .remote(2)\n))\n"
+    assert moved_text(tmp_path, lines).startswith("# one\n# two\nprint(ctx.get(\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fray = 1", "def fray(): pass", "def g(fray): return f.remote(1)", "import numpy as fray", "[0 for fray in ()]"],
+)
+def test_a_program_that_gives_the_name_of_the_package_to_something_else_stays(tmp_path: Path, line: str) -> None:
+    path = written(tmp_path, f"{PROGRAM}{line}\n")
+    told = report(path)["program.py"]
+    assert (told["state"], told["reason"]) == ("refused", "gives the name fray another meaning: rename that first")
+    assert path.read_text() == f"{PROGRAM}{line}\n"
+
+
+def test_arguments_that_go_back_to_ray_have_a_space_between_them(tmp_path: Path) -> None:
+    lines = """
+        def f(x, y): return x
+
+        print(ctx.get(ctx.create_task(f, (1,), {"y": 2})))
+        """
+    assert "print(ray.get(f.remote(1, y=2)))\n" in back_text(tmp_path, lines)
+
+
+def test_an_engine_that_is_started_twice_may_be_so_on_ray_too(tmp_path: Path) -> None:
+    after = back_text(tmp_path, "fray.init(cpus=2)\nfray.init()\n")
+    assert after.endswith("ray.init(num_cpus=2, ignore_reinit_error=True)\nray.init(ignore_reinit_error=True)\n")
+
+
+def test_calls_in_a_pool_of_actors_that_no_variable_holds_go_back_to_ray(tmp_path: Path) -> None:
+    lines = """
+        class A:
+            def do(self, x): return x
+
+        pool = fray.ActorPool([ctx.create_actor(A) for _ in range(2)])
+        print(list(pool.map(lambda a, v: a.do(v), range(4))))
+        """
+    assert "lambda a, v: a.do.remote(v)" in back_text(tmp_path, lines)
 
 
 def test_tests_get_a_context_of_their_own_process_when_asked(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ class IrisCluster(Cluster):
     ) -> JobInfo | list[JobInfo]:
         """Wait for the end of a job, or of all jobs of a sequence, as `Cluster.wait` does."""
         ids = wanted_ids(job_id)
-        check_timeout(timeout)
+        timeout = check_timeout(timeout)
         in_time = self._jobs.wait_all(ids, timeout)
         infos = [self.poll(one) for one in ids]
         if not in_time:

@@ -17,7 +17,7 @@ from fray.cluster.environment import create_environment
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
 from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
-from fray.errors import GetTimeoutError, NodeDiedError
+from fray.errors import GetTimeoutError, JobNotFoundError, NodeDiedError
 from fray.types import RuntimeEnv
 
 __all__ = ["LocalClient", "LocalCluster"]
@@ -92,7 +92,23 @@ class LocalCluster(Cluster):
 
     def poll(self, job_id: str) -> JobInfo:
         """Return how a job is doing. KeyError where there is none."""
-        return self._infos(self._client().get([job_id]))[0]
+        return self._known([job_id])[0]
+
+    def _known(self, ids: list[str]) -> list[JobInfo]:
+        """Return how the jobs of these ids are doing.
+
+        A node takes the beginning of an id as well, which is for people: a job that is forgotten must not mean another.
+        """
+        for one in ids:
+            if not isinstance(one, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(
+                    f"a job's id is text, got {one!r}; launch() returns it, and a JobHandle has it as job_id"
+                )
+        infos = self._infos(self._client().get(ids))
+        for one, info in zip(ids, infos, strict=True):
+            if one != info.job_id:
+                raise JobNotFoundError(f"there is no job {one}; list_jobs() shows those that are there")
+        return infos
 
     def list_jobs(self) -> list[JobInfo]:
         """Return how all jobs are doing, in the order in which they were accepted."""
@@ -111,6 +127,7 @@ class LocalCluster(Cluster):
         return self._read(job_id, follow=True)
 
     def _read(self, job_id: str, follow: bool) -> Iterator[str]:
+        self._known([job_id])
         log = self._client().open_log(job_id, follow)
         while data := log.read():
             yield data.decode(errors="replace")
@@ -126,7 +143,7 @@ class LocalCluster(Cluster):
     def wait(self, job_id: Any, raise_on_failure: bool = False, *, timeout: float | None = None) -> Any:
         """Wait for the end of a job, or of all jobs of a sequence; see `Cluster.wait`."""
         ids = wanted_ids(job_id)
-        check_timeout(timeout)
+        timeout = check_timeout(timeout)
         infos = self._wait(ids, timeout) if ids else []
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
@@ -135,6 +152,7 @@ class LocalCluster(Cluster):
 
     def _wait(self, ids: list[str], timeout: float | None) -> list[JobInfo]:
         client = self._client()
+        self._known(ids)
         try:
             with _traces.waiting("wait", "job " + ", ".join(ids)):
                 return self._infos(client.wait(ids, timeout))
@@ -148,6 +166,7 @@ class LocalCluster(Cluster):
 
     def terminate(self, job_id: str) -> None:
         """Ask a job to end; no effect on one that has ended. KeyError where there is none."""
+        self._known([job_id])
         self._client().stop([job_id])
 
     def delete_job(self, job_id: str) -> None:

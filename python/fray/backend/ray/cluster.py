@@ -341,7 +341,7 @@ class RayCluster(Cluster):
             NodeDiedError: the cluster was lost.
         """
         ids = wanted_ids(job_id)
-        check_timeout(timeout)
+        timeout = check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         with _traces.waiting("wait", "job " + ", ".join(ids)):
             infos = [self._wait_for(one, deadline) for one in ids]

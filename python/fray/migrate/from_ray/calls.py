@@ -42,10 +42,17 @@ def _as_tuple(node: cst.Call, args: Sequence[cst.Arg], whole: bool) -> cst.Tuple
         if item.star:
             elements.append(cst.StarredElement(item.value, comma=comma))
         else:
-            elements.append(cst.Element(item.value, comma=comma))
+            elements.append(cst.Element(_in_parentheses(item.value), comma=comma))
     lpar = cst.LeftParen(whitespace_after=node.whitespace_before_args)
     closing = args[-1].whitespace_after_arg if whole else cst.SimpleWhitespace("")
     return cst.Tuple(elements, lpar=[lpar], rpar=[cst.RightParen(whitespace_before=closing)])
+
+
+def _in_parentheses(value: cst.BaseExpression) -> cst.BaseExpression:
+    """Return `value` with the parentheses that a generator needs where it is not the only argument of a call."""
+    if isinstance(value, cst.GeneratorExp) and not value.lpar:
+        return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return value
 
 
 def _as_dict(args: Sequence[cst.Arg]) -> cst.BaseExpression:
@@ -73,7 +80,7 @@ def actor_call(
     own = [item for item in args if item.star == "**" or (item.keyword and item.keyword.value in _CREATE_ACTOR_OWN)]
     if own and options is None:
         options = call("fray.ActorOptions")
-    given = [arg(cls), *args]
+    given = [arg(cls), *(item.with_changes(value=_in_parentheses(item.value)) for item in args)]
     if args and not isinstance(node.whitespace_before_args, cst.SimpleWhitespace):
         given[0] = given[0].with_changes(comma=cst.Comma(whitespace_after=node.whitespace_before_args))
     if options is not None:
