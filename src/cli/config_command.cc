@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "model/json_text.h"
@@ -113,7 +114,7 @@ int run_config_show(const ConfigArguments& arguments) {
   if (arguments.json) fmt::print("{}\n", json_text(document, 2));
   Status checked = os::check_home();
   if (checked.is_ok()) return kExitOk;
-  fmt::print(stderr, "fray config: {}\n", checked.message());
+  log_line("fray config: {}\n", checked.message());
   return kExitFailed;
 }
 
@@ -131,8 +132,8 @@ int run_config(const ConfigArguments& arguments) {
     fmt::print("{}\n", shown.string());
     return kExitOk;
   }
-  fmt::print(stderr, "fray: the C++ package is not installed beside this program; looked below:\n");
-  for (const fs::path& prefix : all) fmt::print(stderr, "  {}\n", prefix.string());
+  log_line("fray: the C++ package is not installed beside this program; looked below:\n");
+  for (const fs::path& prefix : all) log_line("  {}\n", prefix.string());
   return kExitFailed;
 }
 

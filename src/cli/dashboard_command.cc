@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "cli/clusters.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
@@ -35,7 +36,7 @@ struct DashboardArguments {
 };
 
 int dashboard_failed(const Status& why, int code) {
-  fmt::print(stderr, "fray dashboard: {}\n", why.message());
+  log_line("fray dashboard: {}\n", why.message());
   return code;
 }
 
@@ -88,7 +89,7 @@ int name_clusters(const http_client::Endpoint& endpoint, const std::vector<std::
     if (!token->empty()) order["token"] = *token;
     json told;
     if (const int code = post(endpoint, "/api/v1/clusters", order, &told); code != kExitOk) return code;
-    if (!told.value("answers", false)) fmt::print(stderr, "fray dashboard: {}\n", told.value("problem", ""));
+    if (!told.value("answers", false)) log_line("fray dashboard: {}\n", told.value("problem", ""));
     *view = "jobs?cluster=" + http_client::path_segment(told.value("name", ""));
   }
   return kExitOk;
@@ -112,7 +113,7 @@ int run_dashboard(const DashboardArguments& arguments) {
     fmt::print("the dashboard opens in your browser\n");
   } else {
     fmt::print("{}\n", url);
-    fmt::print(stderr, "the link works once, within {} minutes\n", link.value("expires_seconds", 0) / 60);
+    log_line("the link works once, within {} minutes\n", link.value("expires_seconds", 0) / 60);
   }
   return kExitOk;
 }

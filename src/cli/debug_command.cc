@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_session.h"
@@ -96,14 +96,14 @@ int run_debug(const DebugArguments& arguments) {
     if (!socket.is_ok()) continue;  // somebody else was faster, or the worker is gone
     relay(socket->get());
     if (i + 1 < waiting.size()) {
-      fmt::print(stderr, "{} more tasks wait; run `fray debug` again\n", waiting.size() - i - 1);
+      log_line("{} more tasks wait; run `fray debug` again\n", waiting.size() - i - 1);
     }
     return kExitOk;
   }
-  fmt::print(stderr,
-             "fray debug: no task of the node at {} waits at breakpoint()\n"
-             "hint: tasks stop there under fray.init(debug=True) or `fray run --debug`\n",
-             node);
+  log_line(
+      "fray debug: no task of the node at {} waits at breakpoint()\n"
+      "hint: tasks stop there under fray.init(debug=True) or `fray run --debug`\n",
+      node);
   return kExitNotFound;
 }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/amount_text.h"
+#include "base/log_line.h"
 #include "cli/amount.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
@@ -41,7 +42,7 @@ using runtime_env::EnvEntry;
 constexpr std::size_t kShownContent = 60;
 
 int failed(const EnvArguments& arguments, const Status& why) {
-  fmt::print(stderr, "fray env {}: {}\n", arguments.verb, why.message());
+  log_line("fray env {}: {}\n", arguments.verb, why.message());
   return why.code() == StatusCode::kNotFound ? kExitNotFound : kExitFailed;
 }
 
@@ -72,7 +73,7 @@ void show(const EnvArguments& arguments, const EnvCache& cache, const char* key,
     total += entry.bytes;
     fmt::print("{}", text_of(entry));
   }
-  fmt::print(stderr, "{} {}, {} in {}\n", entries.size(), key, bytes_text(total), cache.folder());
+  log_line("{} {}, {} in {}\n", entries.size(), key, bytes_text(total), cache.folder());
 }
 
 int prune(const EnvArguments& arguments, const EnvCache& cache) {
@@ -80,7 +81,7 @@ int prune(const EnvArguments& arguments, const EnvCache& cache) {
   if (!arguments.limit.empty()) {
     auto parsed = parse_size("--limit", arguments.limit);
     if (!parsed.is_ok()) {
-      fmt::print(stderr, "fray env prune: {}\n", parsed.status().message());
+      log_line("fray env prune: {}\n", parsed.status().message());
       return kExitUsage;
     }
     limit = *parsed;

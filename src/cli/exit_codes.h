@@ -12,7 +12,7 @@ namespace fray::cli {
 
 inline constexpr const char* kExitCodesText =
     "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 timed out, 5 no node answers, 6 refused login, "
-    "7 there is one already";
+    "7 there is one already, 74 the disk is full or fails, 130 interrupted";
 
 // The exit code for a failure, unless a command has a more specific one.
 int exit_code_of(StatusCode code);

@@ -1,4 +1,6 @@
 // `fray job …`: the commands about jobs, for every kind of cluster. `fray job submit` is in submit_command.cc.
+#include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <memory>
 
@@ -24,6 +26,9 @@ namespace fray::cli {
 namespace {
 
 using cluster::Infos;
+
+constexpr double kLongestWaitSeconds = 100.0 * 365 * 86400;  // what a clock counts in nanoseconds is three times that
+constexpr std::chrono::seconds kPatienceForALook{5};
 
 struct JobArguments {
   ClusterChoice choice;
@@ -99,18 +104,29 @@ int run_job_delete(const JobArguments& arguments) {
       });
 }
 
+// The jobs after a wait that was too short to be answered, where all of them have ended.
+Result<Infos> ended_meanwhile(cluster::Jobs& jobs, const std::vector<std::string>& ids, const Status& timed_out) {
+  Result<Infos> found = jobs.get(ids, {std::chrono::steady_clock::now() + kPatienceForALook, was_interrupted});
+  if (!found.is_ok()) return timed_out;
+  const bool have_ended = std::ranges::all_of(*found, [](const JobInfo& job) { return job.has_ended(); });
+  return have_ended ? std::move(found) : Result<Infos>(timed_out);
+}
+
 int run_job_wait(const JobArguments& arguments) {
   Patience patience{{}, was_interrupted};
   if (!arguments.timeout.empty()) {
     auto seconds = parse_span("--timeout", arguments.timeout);
     if (!seconds.is_ok()) return report_usage("job wait", seconds.status());
-    patience.deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
+    patience.deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                               std::chrono::duration<double>(std::min(*seconds, kLongestWaitSeconds)));
   }
   OpenCluster cluster;
   if (const int code = open_cluster("job wait", arguments.choice, &cluster); code != kExitOk) return code;
   watch_for_interrupts();
   Result<Infos> jobs = cluster.jobs->wait(arguments.ids, patience);
+  if (jobs.status().code() == StatusCode::kTimedOut)
+    jobs = ended_meanwhile(*cluster.jobs, arguments.ids, jobs.status());
   if (!jobs.is_ok()) return watch_failed("job wait", jobs.status(), arguments.ids[0], cluster);
   int code = kExitOk;
   for (const JobInfo& job : *jobs) {
@@ -170,10 +186,12 @@ void add_logs(CLI::App& job, Command::Run* run) {
   cluster::LogRequest& request = arguments->request;
   command->add_option("ID", request.id, "The job's id, or its beginning")->required();
   command->add_flag("-f,--follow", request.follow, "Go on with what it prints, to its end, and end as it ends");
-  command->add_option("--tail", request.tail_lines, "Only the last lines of each stream");
+  command->add_option("--tail", request.tail_lines, "Only the last lines of each stream")
+      ->check(CLI::Range(std::uint64_t{1} << 40));
   command->add_option("--since", arguments->since, "Only what is at most so old, such as 10m");
   command->add_option("--grep", arguments->grep, "Only lines that this regular expression matches");
-  command->add_option("--attempt", request.attempt, "Of this attempt; by default the newest");
+  command->add_option("--attempt", request.attempt, "Of this attempt; by default the newest")
+      ->check(CLI::Range(std::uint32_t{1}, UINT32_MAX));
   command->add_flag("--json", arguments->json, "One JSON document a line of output");
   add_cluster_options(*command, arguments->choice);
   command->callback([arguments, run] { *run = [arguments] { return run_job_logs(*arguments); }; });

@@ -1,6 +1,8 @@
 #include "cli/job_output.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,7 +16,9 @@ Status JobOutput::print(cluster::JobLog& log, const Patience& patience) {
     FRAY_ASSIGN_OR_RETURN(const LogBatch batch, log.next(patience));
     if (batch.pieces.empty()) break;
     add(batch);
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return Status(StatusCode::kIoError, fmt::format("its output cannot be written: {}", std::strerror(errno)));
+    }
   }
   lines_.finish();
   std::fflush(stdout);

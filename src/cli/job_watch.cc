@@ -1,7 +1,6 @@
 #include "cli/job_watch.h"
 
-#include <fmt/format.h>
-
+#include "base/log_line.h"
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/job_text.h"
@@ -10,11 +9,11 @@ namespace fray::cli {
 
 int watch_failed(const std::string& command, const Status& status, const std::string& id, const OpenCluster& cluster) {
   if (status.code() != StatusCode::kCancelled) return report_failure(command, status);
-  fmt::print(stderr,
-             "\nthe job goes on. Next:\n"
-             "  fray job logs -f {0}{1}   follows it again\n"
-             "  fray job stop {0}{1}      ends it\n",
-             id, cluster.option);
+  log_line(
+      "\nthe job goes on. Next:\n"
+      "  fray job logs -f {0}{1}   follows it again\n"
+      "  fray job stop {0}{1}      ends it\n",
+      id, cluster.option);
   return kExitInterrupted;
 }
 
@@ -27,7 +26,7 @@ int watch_job(const std::string& command, const OpenCluster& cluster, const clus
   if (!request.follow) return kExitOk;
   auto jobs = cluster.jobs->wait({request.id}, patience);
   if (!jobs.is_ok()) return watch_failed(command, jobs.status(), request.id, cluster);
-  fmt::print(stderr, "{}\n", job_end_line(jobs->front()));
+  log_line("{}\n", job_end_line(jobs->front()));
   return exit_code_of_job(jobs->front());
 }
 

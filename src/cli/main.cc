@@ -3,13 +3,17 @@
 //
 // Threading:  one thread; a node starts more.
 // Ownership:  main() owns the parser; each command owns the variables into which its options are read.
-// Failure:    the exit codes of cli/exit_codes.h.
+// Failure:    the exit codes of cli/exit_codes.h. What standard error does not take is lost.
+#include <fcntl.h>
+
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "base/log_line.h"
@@ -38,17 +42,36 @@ int run(int argc, char** argv) {
   for (const auto& [command, run_command] : commands) {
     if (command->parsed()) return run_command();
   }
-  fmt::print(stderr, "{}", app.help());
+  log_line("{}", app.help());
   return fray::kExitUsage;
+}
+
+// A standard descriptor that is closed would be the number of the next socket or file, into which output would go.
+void occupy_standard_descriptors() {
+  for (int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
+  }
+}
+
+// The exit code of a command that has ended with `code`, as in python/fray/_command_end.py: its output may be lost only
+// now, and a reader that has closed the pipe needs no message.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0) return std::ferror(stdout) == 0 ? code : kExitDisk;  // JobOutput has told it
+  if (errno == EPIPE) return kExitFailed;
+  log_line("fray: its output cannot be written: {}\n", std::strerror(errno));
+  return kExitDisk;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   ::signal(SIGCHLD, SIG_DFL);  // where the parent ignored it, children could not be waited for
+  occupy_standard_descriptors();
   try {
-    return run(argc, argv);
+    return flushed(run(argc, argv));
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return flushed(fray::kExitDisk);
     fray::log_line("fray: {}\n", error.what());
     return fray::kExitFailed;
   }

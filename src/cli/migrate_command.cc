@@ -2,9 +2,9 @@
 // and back.
 #include <memory>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/python_program.h"
@@ -26,7 +26,7 @@ struct MigrateArguments {
 int run_migrate(const MigrateArguments& arguments) {
   auto python = find_python(arguments.python);
   if (!python.is_ok()) {
-    fmt::print(stderr, "fray migrate: {}\n", python.status().message());
+    log_line("fray migrate: {}\n", python.status().message());
     return kExitNotFound;
   }
   std::vector<std::string> words = {*python, "-P", "-m", "fray.migrate"};

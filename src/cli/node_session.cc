@@ -2,8 +2,7 @@
 
 #include <chrono>
 
-#include <fmt/format.h>
-
+#include "base/log_line.h"
 #include "cli/exit_codes.h"
 #include "cli/start_node.h"
 #include "door/find_node.h"
@@ -17,9 +16,9 @@ constexpr std::chrono::seconds kStatusPatience{5};
 Result<std::unique_ptr<NodeSession>> NodeSession::open(const NodeOption& socket) {
   FRAY_ASSIGN_OR_RETURN(door::FoundNode found, door::find_node(socket, door::Others::kTake));
   if (!found.several.empty()) {
-    fmt::print(stderr, "{} nodes run; this is the newest. Name another by its socket:\n", found.several.size());
+    log_line("{} nodes run; this is the newest. Name another by its socket:\n", found.several.size());
     for (const door::SessionInfo& each : found.several) {
-      fmt::print(stderr, "  {}  (pid {})\n", each.socket, each.process.pid);
+      log_line("  {}  (pid {})\n", each.socket, each.process.pid);
     }
   }
   return std::make_unique<NodeSession>(std::move(found.socket));
@@ -36,12 +35,12 @@ Result<std::unique_ptr<NodeSession>> NodeSession::open_or_start(const NodeOption
 Result<std::string> NodeSession::status() { return jobs_.node().status(door::Patience::of(kStatusPatience)); }
 
 int report_failure(const std::string& command, const Status& status) {
-  fmt::print(stderr, "fray {}: {}\n", command, status.message());
+  log_line("fray {}: {}\n", command, status.message());
   return exit_code_of_answer(status.code());
 }
 
 int report_usage(const std::string& command, const Status& status) {
-  fmt::print(stderr, "fray {}: {}\n", command, status.message());
+  log_line("fray {}: {}\n", command, status.message());
   return exit_code_of(status.code());
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/log_line.h"
 #include "cli/exit_codes.h"
 #include "os/machine/installation.h"
 #include "os/process/spawn.h"
@@ -39,7 +40,7 @@ Result<std::string> find_python(const std::string& asked) {
 
 int become_program(const char* command, std::vector<std::string> words) {
   ::execv(words.front().c_str(), os::exec_pointers(words).data());
-  fmt::print(stderr, "{}: {} cannot be started: {}\n", command, words.front(), std::strerror(errno));
+  log_line("{}: {} cannot be started: {}\n", command, words.front(), std::strerror(errno));
   return kExitFailed;
 }
 

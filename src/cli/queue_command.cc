@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/amount_text.h"
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_endpoint.h"
@@ -39,7 +40,7 @@ struct QueueArguments {
 };
 
 int queue_failed(const QueueArguments& arguments, const Status& why, int code) {
-  fmt::print(stderr, "fray queue {}: {}\n", arguments.verb, why.message());
+  log_line("fray queue {}: {}\n", arguments.verb, why.message());
   return code;
 }
 

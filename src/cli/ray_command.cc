@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/python_program.h"
@@ -22,7 +22,7 @@ struct RayArguments {
 int run_ray(const RayArguments& arguments) {
   auto python = find_python(arguments.python);
   if (!python.is_ok()) {
-    fmt::print(stderr, "fray ray: {}\n", python.status().message());
+    log_line("fray ray: {}\n", python.status().message());
     return kExitNotFound;
   }
   std::vector<std::string> words = {*python, "-P", "-m", "fray.ray"};

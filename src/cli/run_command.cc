@@ -2,9 +2,9 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/python_program.h"
@@ -24,7 +24,7 @@ struct RunArguments {
 int run_run(const RunArguments& arguments) {
   auto python = find_python(arguments.python);
   if (!python.is_ok()) {
-    fmt::print(stderr, "fray run: {}\n", python.status().message());
+    log_line("fray run: {}\n", python.status().message());
     return kExitNotFound;
   }
   std::vector<std::string> words = {*python, "-P", "-m", "fray._run"};

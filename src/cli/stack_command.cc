@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/flame_graph.h"
@@ -136,7 +137,7 @@ int run_watch(const StackArguments& arguments) {
     fmt::print("{}", flame_text(*graph));
   }
   if (problem.empty()) return kExitOk;
-  if (!arguments.json) fmt::print(stderr, "fray stack: {}\n", problem);
+  if (!arguments.json) log_line("fray stack: {}\n", problem);
   return kExitFailed;
 }
 
@@ -149,8 +150,8 @@ int run_stack(const StackArguments& arguments) {
   if (arguments.pid != 0) {
     std::erase_if(processes, [&](const ProcessStacks& one) { return one.pid != arguments.pid; });
     if (processes.empty()) {
-      fmt::print(stderr, "fray stack: process {} is no worker or driver of the node at {}\n", arguments.pid,
-                 (*session)->socket());
+      log_line("fray stack: process {} is no worker or driver of the node at {}\n", arguments.pid,
+               (*session)->socket());
       return kExitNotFound;
     }
   }

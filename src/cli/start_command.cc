@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "cli/amount.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
@@ -41,7 +42,7 @@ struct StartArguments {
 using nlohmann::json;
 
 int failed(const std::string& what, int code = kExitFailed) {
-  fmt::print(stderr, "fray start: {}\n", what);
+  log_line("fray start: {}\n", what);
   return code;
 }
 

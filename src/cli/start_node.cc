@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "door/start_node.h"
 #include "model/json_text.h"
 #include "node/sessions/session_folder.h"
@@ -92,7 +93,7 @@ Result<door::SessionInfo> start_node_of_home() {
   if (!session && !started.is_ok()) return started.status();
   if (!session) return Status(StatusCode::kUnavailable, "the node that was started has ended; see " + started->log);
   if (started.is_ok()) {
-    fmt::print(stderr, "started a node, for none ran (pid {}); `fray stop` ends it\n", started->pid);
+    log_line("started a node, for none ran (pid {}); `fray stop` ends it\n", started->pid);
   }
   return std::move(*session);
 }

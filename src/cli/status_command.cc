@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_session.h"
@@ -28,8 +29,7 @@ int run_status(const StatusArguments& arguments) {
   if (!reply.is_ok()) return report_failure("status", reply.status());
   nlohmann::json report = parse_json(*reply);
   if (!report.is_object()) {
-    fmt::print(stderr, "fray status: the node at {} answered with something that is no JSON object\n",
-               (*session)->socket());
+    log_line("fray status: the node at {} answered with something that is no JSON object\n", (*session)->socket());
     return kExitFailed;
   }
   fmt::print("{}\n", arguments.json ? json_text(report, 2) : status_text(report));

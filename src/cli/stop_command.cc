@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "door/session_info.h"
@@ -33,7 +34,7 @@ struct StopArguments {
 constexpr std::chrono::seconds kStopPatience{15};
 
 int stop_failed(const std::string& what, int code) {
-  fmt::print(stderr, "fray stop: {}\n", what);
+  log_line("fray stop: {}\n", what);
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "cli/amount.h"
 #include "cli/clusters.h"
 #include "cli/exit_codes.h"
@@ -169,8 +170,7 @@ Result<JobSpec> spec_of(const SubmitArguments& arguments) {
 void hint_at_quotes(const SubmitArguments& arguments) {
   const std::vector<std::string>& command = arguments.spec.command;
   if (arguments.shell || command.size() != 1 || command[0].find(' ') == std::string::npos) return;
-  fmt::print(stderr, "hint: '{}' is taken for the name of one program; leave the quotes out, or add --shell\n",
-             command[0]);
+  log_line("hint: '{}' is taken for the name of one program; leave the quotes out, or add --shell\n", command[0]);
 }
 
 int tell_started(const SubmitArguments& arguments, const OpenCluster& cluster, const JobInfo& job) {
@@ -179,10 +179,10 @@ int tell_started(const SubmitArguments& arguments, const OpenCluster& cluster, c
     return kExitOk;
   }
   fmt::print("{}\n", job.id());
-  fmt::print(stderr,
-             "Next:\n  fray job logs -f {0}{1}   follows what it prints\n  fray job status {0}{1}    how it is doing\n"
-             "  fray job stop {0}{1}      ends it\n",
-             job.id(), cluster.option);
+  log_line(
+      "Next:\n  fray job logs -f {0}{1}   follows what it prints\n  fray job status {0}{1}    how it is doing\n"
+      "  fray job stop {0}{1}      ends it\n",
+      job.id(), cluster.option);
   return kExitOk;
 }
 
@@ -205,7 +205,7 @@ int run_submit(const SubmitArguments& arguments) {
   if (!job.is_ok()) return report_failure(command, job.status());
   if (arguments.no_wait) return tell_started(arguments, cluster, *job);
   if (arguments.json) return await_end(command, cluster, job->id());
-  fmt::print(stderr, "job {}\n", job->id());
+  log_line("job {}\n", job->id());
   return watch_job(command, cluster, {.id = job->id(), .follow = true}, {});
 }
 

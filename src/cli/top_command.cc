@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_endpoint.h"
@@ -23,7 +24,7 @@ struct TopArguments {
 };
 
 int top_failed(const Status& why) {
-  fmt::print(stderr, "fray top: {}\n", why.message());
+  log_line("fray top: {}\n", why.message());
   return exit_code_of(why.code());
 }
 

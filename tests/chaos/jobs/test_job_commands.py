@@ -192,3 +192,42 @@ def test_completion_offers_commands_and_options() -> None:
     ask = f'{script}\nCOMP_WORDS=(fray job s); COMP_CWORD=2; _fray; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["submit", "status", "stop"]
+
+
+def in_shell(words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(f"'{PROGRAM}' {words}", shell=True, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-"])
+def test_closed_standard_streams_change_no_exit_code(node: dict[str, Any], closed: str) -> None:
+    assert in_shell(f"submit {closed} -- sh -c 'echo out; exit 9'").returncode == 9
+    assert in_shell(f"status {closed}").returncode == 0
+
+
+@pytest.mark.parametrize("error", ["2>&-", "2>/dev/full"])
+def test_messages_that_nobody_takes_change_no_exit_code(node: dict[str, Any], error: str) -> None:
+    assert in_shell(f"submit {error} -- sh -c 'exit 9'").returncode == 9
+    assert in_shell(f"job status nobody {error}").returncode == NOT_FOUND
+
+
+@pytest.mark.parametrize("words", ["status", "job list --json", "submit -- echo out", "submit -- seq 100000"])
+def test_output_that_cannot_be_written_is_said_once_and_is_exit_code_74(node: dict[str, Any], words: str) -> None:
+    done = in_shell(f"{words} >/dev/full")
+    assert done.returncode == 74
+    assert done.stderr.count("its output cannot be written: No space left on device") == 1
+
+
+def test_a_wait_of_no_time_tells_of_jobs_that_have_ended_and_a_very_long_one_waits(node: dict[str, Any]) -> None:
+    ended, running = submit("true"), submit("sleep", "100")
+    assert command("job", "wait", ended).code == 0
+    assert command("job", "wait", "--timeout", "0", ended).code == 0
+    assert command("job", "wait", "--timeout", "1e30", ended).code == 0
+    assert command("job", "wait", "--timeout", "0", running).code == TIMED_OUT
+    command("job", "stop", running).ok()
+
+
+@pytest.mark.parametrize("words", [("--tail", "-1"), ("--tail", "99999999999999999999"), ("--attempt", "0")], ids=str)
+def test_lines_and_attempts_that_cannot_be_are_wrong_usage(words: tuple[str, str]) -> None:
+    done = command("job", "logs", *words, "nobody")
+    assert done.code == USAGE
+    assert words[0] in done.stderr
