@@ -707,3 +707,54 @@ def test_an_initializer_that_was_interrupted_runs_again(on_signal: Callable[[Cal
         initialize("interrupted", payload)
     on_signal(lambda number, frame: None)
     initialize("interrupted", payload)
+
+
+FORKS = """
+import sys, os
+import fray
+
+
+def wait(gate):
+    return os.read(gate, 1)
+
+
+if __name__ == "__main__":
+    read, write = os.pipe()
+    context = fray.create_job_ctx(sys.argv[1], max_workers=2)
+    executor = fray.Executor(context=context)
+    done = executor.submit(abs, -1)
+    print(done.result(60))
+    unfinished = executor.submit(wait, read) if sys.argv[1] == "thread" else done
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        print(executor.submit(abs, -2).result(60), list(executor.map(abs, [-3, -4])), done.result())
+        if unfinished is not done:
+            print(type(unfinished.exception(60)).__name__)
+        executor.shutdown()
+        sys.exit(3)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    os.write(write, b"x")
+    print(unfinished.result(60), executor.submit(abs, -5).result(60))
+"""
+
+
+@pytest.mark.parametrize("kind", ["local", "thread", "sync"])
+def test_a_child_of_fork_has_an_executor_that_works_without_the_calls_of_its_parent(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "forks.py"
+    path.write_text(FORKS)
+    words = [sys.executable, "-W", "ignore", str(path), kind]
+    program = subprocess.run(words, capture_output=True, text=True, timeout=WITHIN, check=False)
+    assert program.stderr == ""
+    foreign, last = ("ForeignRefError\n", b"x") if kind == "thread" else ("", 1)
+    assert program.stdout == f"1\n2 [3, 4] 1\n{foreign}3\n{last!r} 5\n"
+
+
+def test_an_executor_says_how_to_do_without_pickling_it() -> None:
+    with fray.LocalJobContext(serialize=True) as ctx, fray.Executor(context=ctx) as executor:
+        things = ((executor, r"make a fray\.Executor\(context=...\)"), (executor.submit(abs, -1), r"result\(\)"))
+        for thing, advice in things:
+            with pytest.raises(TypeError, match=advice):
+                pickle.dumps(thing)
+            with pytest.raises(TypeError, match=advice):
+                ctx.run(repr, thing)

@@ -33,7 +33,7 @@ class Executor(futures.Executor):
 
     The calls of an executor that is made inside a task of the native engine hold no CPU: they use that of the task,
     which waits for them. In a task of a `ThreadContext`, wait with `result`, not with `concurrent.futures.wait`, which
-    the context does not see.
+    the context does not see. In a child of `os.fork` an executor begins anew, without the calls of its parent.
 
     Args:
         max_workers: most calls that run at the same time; by default what the context runs.
@@ -138,6 +138,12 @@ class Executor(futures.Executor):
         self._pool.close(cancel_futures)
         if wait:
             self._pool.join()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a fray.Executor cannot be pickled, so it is no argument, result or captured variable of a task; pass its "
+            "context, and make a fray.Executor(context=...) where it arrives"
+        )
 
 
 def _results(

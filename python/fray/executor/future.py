@@ -15,6 +15,8 @@ from concurrent.futures import _base as base  # pyright: ignore[reportPrivateUsa
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from fray.errors import ForeignRefError
+
 __all__ = ["Owner", "TaskFuture"]
 
 T = TypeVar("T")
@@ -135,6 +137,23 @@ class TaskFuture(Future[T]):
     def withdraw(self) -> None:
         """End as cancelled, unless it has ended."""
         self._end(_NOTIFIED, None, None)
+
+    def leave_to_parent(self) -> None:
+        """End in a child of fork(), where the result never arrives. Callbacks and waiters are the parent's."""
+        self._condition, self._waiters, self._done_callbacks = RLock(), [], []
+        self.finish(
+            None,
+            ForeignRefError(
+                "this call belongs to the process that forked this one, and so does its result; wait for it before the "
+                "fork, or submit the call again here"
+            ),
+        )
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a future of a fray.Executor cannot be pickled; pass what its result() returns, or a ref, which ctx.run "
+            "returns and which a task gets as its value"
+        )
 
     def _end(self, state: str, result: Any, exception: BaseException | None) -> bool:
         with self._condition:

@@ -6,6 +6,7 @@ reference to its `Executor`, so that a dropped executor can be collected while i
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -45,8 +46,7 @@ class CallPool:
         self._waiting: OrderedDict[TaskFuture[Any], Call] = OrderedDict()
         self._in_flight: set[TaskFuture[Any]] = set()
         self._arrived: deque[TaskFuture[Any]] = deque()
-        self._engine = context.engine
-        self._watch = self._engine.watch()
+        self._connect()
         self._open = not _exiting
         self._broken: str | None = None
         self._broken_by: BaseException | None = None
@@ -54,6 +54,24 @@ class CallPool:
         self._idle = False
         self._work = threading.Lock()  # released to wake the thread when it is idle
         self._work.acquire()
+        _living.add(self)
+
+    def _connect(self) -> None:
+        self._engine = self.context.engine
+        self._watch = self._engine.watch()
+        self._inherited = False
+
+    def leave_to_parent(self) -> None:
+        """Begin anew in a child of fork(): the thread, the engine and the calls are the parent's."""
+        _parents.append((self._engine, self._watch))
+        futures = [*self._in_flight, *self._waiting]
+        self._lock = threading.RLock()
+        self._waiting, self._in_flight, self._arrived = OrderedDict(), set(), deque()
+        self._thread, self._idle, self._inherited = None, False, True
+        self._work = threading.Lock()
+        self._work.acquire()
+        for future in futures:
+            future.leave_to_parent()
 
     # ---- from any thread
 
@@ -64,6 +82,8 @@ class CallPool:
             with self._lock:
                 if not self._open:
                     raise self._refusal()
+                if self._inherited:
+                    self._connect()
                 if self._limit is not None and len(self._in_flight) >= self._limit:
                     self._waiting[future] = (fn, args, kwargs)
                     return future
@@ -250,8 +270,20 @@ class CallPool:
         return RuntimeError(f"cannot schedule new futures after {what}")
 
 
+_living: WeakSet[CallPool] = WeakSet()
 _pools: WeakSet[CallPool] = WeakSet()
+"""Those that have had a thread."""
+_parents: list[Any] = []
+"""Never freed: at the time of the fork another thread may have held their locks, which a destructor would take."""
 _exiting = False
+
+
+def _after_fork_in_child() -> None:
+    for pool in list(_living):
+        pool.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _finish_all() -> None:

@@ -37,14 +37,15 @@ def first_duplicate(refs: Sequence[Any]) -> int:
 def foreign_ref(ref: object, verb: str, owner: str) -> ForeignRefError:
     """Return the error for a ref of another context; `verb` opens the message, `owner` received the ref."""
     return ForeignRefError(
-        f"{verb}: {ref!r} belongs to another context than this {owner}; get its value there and pass that"
+        f"{verb}: {ref!r} belongs to another context than this {owner}, or to the process that forked this one; get "
+        "its value there and pass that"
     )
 
 
 def foreign_actor(handle: object, verb: str, owner: str) -> ForeignRefError:
     """Return the error for an actor's handle of another context."""
     return ForeignRefError(
-        f"{verb}: {handle!r} belongs to another context than this {owner}; "
+        f"{verb}: {handle!r} belongs to another context than this {owner}, or to the process that forked this one; "
         "create the actor here, or look it up with get_actor"
     )
 

@@ -21,7 +21,7 @@ from fray.backend.local.codec import Codec
 from fray.backend.local.environment import say_what_lacks, suspended
 from fray.backend.local.mailbox import Mailbox, Runner
 from fray.backend.local.results import Cell, CellWatch, LocalRef, Waits
-from fray.errors import ContextClosedError, DeadlockError, GetTimeoutError
+from fray.errors import ContextClosedError, DeadlockError, ForeignRefError, GetTimeoutError
 from fray.job.actor_request import name_taken
 from fray.job.actor_spec import ActorSpec
 from fray.job.actors import ActorHandle
@@ -43,9 +43,32 @@ CLOSE_GRACE_SECONDS = 1.0
 class InProcessContext(JobContext):
     """A context whose engine, tasks and objects are all inside this process."""
 
+    def __init__(self, engine: InProcessEngine) -> None:
+        super().__init__(engine)
+        _contexts.add(self)
+
+    def begin_anew(self) -> None:
+        """In a child of fork(): the threads are the parent's, and so are the refs and actors of before."""
+        parents = cast("InProcessEngine", self._engine)
+        _parents_engines.append(parents)
+        self._engine = parents.anew()
+
     def __reduce__(self) -> Any:
         note(self)
         return arrive, (self.session_name(), self.own_name())
+
+
+_contexts: weakref.WeakSet[InProcessContext] = weakref.WeakSet()
+_parents_engines: list[Any] = []
+"""Never freed: at the time of the fork another thread may have held their locks, which their cells would take."""
+
+
+def _after_fork_in_child() -> None:
+    for context in list(_contexts):
+        context.begin_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class InProcessEngine(Engine):
@@ -72,6 +95,10 @@ class InProcessEngine(Engine):
         """The living actors that have a name, by namespace and name."""
 
     # ---- what a subclass implements
+
+    @abstractmethod
+    def anew(self) -> InProcessEngine:
+        """Return an engine like this one for the same context, which knows nothing of this one's tasks and actors."""
 
     @abstractmethod
     def _start(self, call: TaskCall) -> None:
@@ -103,6 +130,11 @@ class InProcessEngine(Engine):
     def _check_open(self) -> None:
         if self.context.closed:
             raise context_closed(type(self.context).__name__)
+        if self.context.begun_engine is not self:
+            raise ForeignRefError(
+                "a ref or an actor of before a fork() belongs to the process that forked this one; get values before "
+                "the fork, or make it again here"
+            )
 
     # ---- tasks
 

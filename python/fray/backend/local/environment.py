@@ -68,6 +68,16 @@ def suspended() -> Generator[None, None, None]:
             layer.set()
 
 
+def _after_fork_in_child() -> None:
+    """Replace the lock, unless a task of this thread has it: the thread that may have held it is not in the child."""
+    global _lock
+    if not _layers():
+        _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
 class _Layer:
     """The variables that one task has set, and their values before."""
 

@@ -43,6 +43,9 @@ SyncContext = LocalJobContext
 class SyncEngine(InProcessEngine):
     """Runs a task inside `submit`, and a call of an actor as soon as its turn comes."""
 
+    def anew(self) -> SyncEngine:
+        return SyncEngine(self.context, self.codec, self._parallelism)
+
     def _start(self, call: TaskCall) -> None:
         for dependency in call.dependencies:
             dependency.cell.pump_all()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, cast
@@ -45,25 +44,6 @@ class ThreadContext(InProcessContext):
         if max_workers < 1:
             raise ValueError(f"ThreadContext: max_workers must be at least 1, got {max_workers}")
         super().__init__(ThreadEngine(self, max_workers))
-        _contexts.add(self)
-
-    def _begin_anew(self) -> None:
-        """In a child of fork(): the threads are the parent's, and so are the refs and actors of before."""
-        _parents_engines.append(self._engine)
-        self._engine = ThreadEngine(self, self._engine.parallelism)
-
-
-_contexts: weakref.WeakSet[ThreadContext] = weakref.WeakSet()
-_parents_engines: list[Any] = []
-"""Never freed: at the time of the fork another thread may have held their locks, which their cells would take."""
-
-
-def _after_fork_in_child() -> None:
-    for context in list(_contexts):
-        context._begin_anew()  # pyright: ignore[reportPrivateUsage]
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class ThreadEngine(InProcessEngine):
@@ -72,6 +52,9 @@ class ThreadEngine(InProcessEngine):
     def __init__(self, context: ThreadContext, max_workers: int) -> None:
         super().__init__(context, PlainCodec(), max_workers)
         self._pool = ThreadPool(self.lock, max_workers, self._run)
+
+    def anew(self) -> ThreadEngine:
+        return ThreadEngine(cast("ThreadContext", self.context), self._parallelism)
 
     def _start(self, call: TaskCall) -> None:
         """Queue the call when its last argument is ready."""

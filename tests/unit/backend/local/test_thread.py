@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 from typing import Any
 
@@ -171,37 +169,3 @@ def test_racing_cancels_touch_only_their_task():
             victim, bystander = ctx.run(abs, -number), ctx.run(abs, -number)
             ctx.cancel(victim)
             assert ctx.get(bystander) == number
-
-
-FORKS = """
-import os
-import fray
-
-
-def work(number):
-    return number + 1
-
-
-ctx = fray.ThreadContext(2)
-done = ctx.run(work, 1)
-print(ctx.get(done), flush=True)
-child = os.fork()
-if child == 0:
-    print(ctx.get(ctx.run(work, 2)), ctx.get(list(ctx.map(work, [3, 4]))), flush=True)
-    try:
-        ctx.get(done)
-    except fray.ForeignRefError:
-        print("refused", flush=True)
-    ctx.close()
-    os._exit(0)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-print(ctx.get(done), ctx.get(ctx.run(work, 5)))
-"""
-
-
-def test_a_child_of_fork_begins_anew_and_refuses_the_refs_of_its_parent() -> None:
-    program = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert program.stderr == ""
-    assert program.stdout.split("\n") == ["2", "3 [4, 5]", "refused", "0", "2 6", ""]
