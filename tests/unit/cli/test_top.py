@@ -234,6 +234,15 @@ def test_the_table_is_sorted_paused_and_quit_by_keys(
     assert top.end() == 0
 
 
+def test_the_size_is_that_of_the_terminal_whatever_the_environment_says(
+    open_terminal: Callable[..., Terminal], work: Callable[[int], None]
+) -> None:
+    top = open_terminal("--interval", 0.2, columns=112, COLUMNS="80", LINES="24")
+    top.until(r"CPU time")
+    top.resize(132, 40)
+    top.until(r"memory at most")
+
+
 def test_a_narrow_terminal_has_fewer_columns_and_a_wider_one_more(
     open_terminal: Callable[..., Terminal], work: Callable[[int], None]
 ) -> None:
