@@ -26,6 +26,7 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -41,11 +42,16 @@ _RAYS_FATAL_LINE = re.compile(r"^\[[^\]\n]* C (?P<pid>\d+) \d+\] \S+\.(cc|h):\d+
 RAY_LOGS = Path("/tmp")
 """Where Ray's folders are; see tests/on_ray/head.py."""
 
+# A line of a stack that faulthandler prints; that of the test itself is the last, for the main thread comes last.
+_TEST_FRAME = re.compile(r'^  File ".*/(?P<file>tests/\S*test_\w+\.py)", line \d+ in (?P<name>\w+)')
+
 _CTEST_NOISE = re.compile(r"^\s*(Start\s+\d+: |\d+/\d+ Test\s+#\d+: .*\s(Passed|Skipped)\s)")
 
 
 # AddressSanitizer's word on the simulator of waits, whose threads are fibers.
 _ABOUT_FIBERS = re.compile(r"^==\d+==WARNING: ASan doesn't fully support makecontext/swapcontext .*$", re.MULTILINE)
+
+_SECONDS_FOR_STACKS = 10.0
 
 # The process groups of the runners that run now.
 _running: set[int] = set()
@@ -75,6 +81,8 @@ class Ended:
 
     pid: int
     code: int | None
+    hung_in: str = ""
+    """The test in which a runner of pytest was stopped, where its stack names one."""
 
 
 @dataclass
@@ -256,8 +264,13 @@ def run_command(
 
     def stop() -> None:
         stopped.set()
-        os.killpg(process.pid, signal.SIGKILL)
+        process.send_signal(signal.SIGABRT)  # pytest prints the stacks of all threads
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_SECONDS_FOR_STACKS)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
+    hung_in = ""
     timer = threading.Timer(limit_seconds or threading.TIMEOUT_MAX, stop)
     timer.daemon = True
     timer.start()
@@ -267,12 +280,14 @@ def run_command(
         for line in process.stdout:
             if not _CTEST_NOISE.match(line):
                 print(line, end="", file=out, flush=True)
+            if stopped.is_set() and (frame := _TEST_FRAME.match(line)):
+                hung_in = f" in {frame['file']}::{frame['name']}"
         process.stdout.close()
         code = process.wait()
     finally:
         timer.cancel()
         _running.discard(process.pid)
-    return Ended(process.pid, None if stopped.is_set() else code)
+    return Ended(process.pid, None if stopped.is_set() else code, hung_in)
 
 
 def ended_by_ray(ended: Ended, logs: Path = RAY_LOGS) -> bool:
@@ -327,7 +342,7 @@ def run_part(part: Part, out: TextIO | None = None) -> tuple[Count, str]:
         total.failed += count.failed + broken
         total.skipped += count.skipped
         if code is None:
-            notes.append("stopped at twice its budget")
+            notes.append(f"stopped at twice its budget{ended.hung_in}")
         elif broken:
             notes.append(f"{Path(command[0]).name} ended with code {code}")
     if part.reports is not None and (found := read_reports(part.reports)):

@@ -31,7 +31,10 @@ def main() -> int:
         return 0
     with needs("top", "textual", "it"):
         from fray._top.app import TopApp
-    for name in ("COLUMNS", "LINES"):  # readline exports them; Textual would take them for the size, also after a resize
+    for name in (
+        "COLUMNS",
+        "LINES",
+    ):  # readline exports them; Textual would take them for the size, also after a resize
         os.environ.pop(name, None)
     TopApp(nodes, options.interval).run()
     return 0

@@ -1,4 +1,7 @@
+import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,6 +59,39 @@ def test_runner_that_hangs_is_stopped_at_twice_the_budget(monkeypatch: pytest.Mo
     count, line = run_tests.run_part(run_tests.Part("p", 0.2))
     assert count.failed > 0
     assert "stopped at twice its budget" in line
+
+
+def test_a_test_that_hangs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "unit"
+    folder.mkdir(parents=True)
+    hangs = "import os, threading\n\ndef test_ends(): pass\n\ndef test_hangs():\n    open(READY, 'w')\n"
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    (folder / "test_some.py").write_text(
+        hangs.replace("READY", repr(str(ready))) + "    threading.Thread(target=threading.Event().wait).start()\n"
+        "    while True:\n        threading.Event().wait()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+    monkeypatch.setattr(run_tests, "commands", lambda part, out=None: [(command, tmp_path / "junit.xml")])
+    monkeypatch.setattr(run_tests.threading, "Timer", lambda seconds, stop: StopsOnceReady(ready, stop))
+    count, line = run_tests.run_part(run_tests.Part("p", 60))
+    assert count.failed > 0
+    assert "stopped at twice its budget in tests/unit/test_some.py::test_hangs" in line
+
+
+class StopsOnceReady(threading.Thread):
+    """A timer that fires when the program opens a pipe."""
+
+    def __init__(self, ready: Path, stop: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.ready, self.stop = ready, stop
+
+    def run(self) -> None:
+        with self.ready.open():
+            self.stop()
+
+    def cancel(self) -> None:
+        pass
 
 
 def test_runner_that_breaks_without_a_failed_test_counts_as_failed(
