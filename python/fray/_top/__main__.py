@@ -31,11 +31,9 @@ def main() -> int:
         return 0
     with needs("top", "textual", "it"):
         from fray._top.app import TopApp
-    for name in (
-        "COLUMNS",
-        "LINES",
-    ):  # readline exports them; Textual would take them for the size, also after a resize
-        os.environ.pop(name, None)
+    # readline exports them, and Textual would take them for the terminal's size, also after a resize.
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
     TopApp(nodes, options.interval).run()
     return 0
 
