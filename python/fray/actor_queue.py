@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -16,6 +18,37 @@ from fray.types import ActorOptions
 __all__ = ["ActorQueue", "QueueActor"]
 
 
+_SECONDS_TO_ANSWER = 1.0
+"""A get that is given up is answered at once; where the actor does not answer, nobody waits longer."""
+
+
+class _Items(asyncio.Queue[Any]):
+    """A queue that takes items back."""
+
+    _taking_back = False
+
+    def put_back(self, items: list[Any]) -> None:
+        """Put `items` in front of all others, also where there is no room."""
+        self._taking_back = True
+        try:
+            for item in reversed(items):
+                self.put_nowait(item)
+        finally:
+            self._taking_back = False
+
+    def full(self) -> bool:
+        return not self._taking_back and super().full()
+
+    def _init(self, maxsize: int) -> None:
+        self._queue: deque[Any] = deque()
+
+    def _put(self, item: Any) -> None:
+        if self._taking_back:
+            self._queue.appendleft(item)
+        else:
+            self._queue.append(item)
+
+
 class QueueActor:
     """Holds the items of a queue.
 
@@ -25,7 +58,8 @@ class QueueActor:
     """
 
     def __init__(self, maxsize: int, empty: type[Exception], full: type[Exception]) -> None:
-        self.queue: asyncio.Queue[Any] = asyncio.Queue(maxsize)
+        self.queue = _Items(maxsize)
+        self._gets: dict[bytes, asyncio.Task[Any]] = {}
         self._empty = empty
         self._full = full
 
@@ -44,8 +78,25 @@ class QueueActor:
         except TimeoutError:
             raise self._empty from None
 
+    async def get_unless_given_up(self, name: bytes, timeout: float | None) -> Any:
+        task = self._gets[name] = asyncio.ensure_future(self.get(timeout))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise self._empty from None
+        finally:
+            del self._gets[name]
+
+    async def give_up(self, name: bytes) -> None:
+        """Answer the get of that name with nothing, unless it has an item."""
+        if name in self._gets:
+            self._gets[name].cancel()
+
+    def put_back(self, items: list[Any]) -> None:
+        self.queue.put_back(items)
+
     def put_nowait_batch(self, items: list[Any]) -> bool:
-        room = self.queue.maxsize - self.queue.qsize()
+        room = max(0, self.queue.maxsize - self.queue.qsize())
         if self.queue.maxsize > 0 and len(items) > room:
             return False
         for item in items:
@@ -90,18 +141,41 @@ class ActorQueue:
             raise ActorDiedError("the queue was shut down; make a new one")
         return getattr(self.actor, method)(*args)
 
-    def _value(self, ref: Any) -> Any:
-        return get_job_context().get(ref)
+    def _value(self, ref: Any, timeout: float | None = None) -> Any:
+        return get_job_context().get(ref, timeout)
 
     def _cancel(self, ref: Any) -> None:
         get_job_context().cancel(ref)
 
     async def _unless_cancelled(self, ref: Any) -> Any:
-        """Await a call; where nobody waits for it any more, it neither takes nor adds an item later."""
+        """Await a call; where nobody waits for it any more, it adds no item later."""
         try:
             return await ref
         except asyncio.CancelledError:
             self._cancel(ref)
+            raise
+
+    async def _get_async(self, timeout: float | None) -> Any:
+        name = os.urandom(8)
+        ref = self._call("get_unless_given_up", name, timeout)
+        try:
+            return await ref
+        except asyncio.CancelledError:
+            try:
+                self._call("give_up", name)
+                self._call("put_back", [self._value(ref, _SECONDS_TO_ANSWER)])
+            except Exception:  # there was no item, or the actor does not answer
+                with suppress(Exception):
+                    self._cancel(ref)
+            raise
+
+    async def _get_now_async(self) -> Any:
+        ref = self._call("get_nowait_batch", 1)
+        try:
+            return _taken(await ref, 1, self.Empty)[0]
+        except asyncio.CancelledError:
+            with suppress(Exception):
+                self._call("put_back", _taken(self._value(ref, _SECONDS_TO_ANSWER), 1, self.Empty))
             raise
 
     def _end(self, actor: Any, force: bool, grace_period_s: float) -> None:
@@ -150,10 +224,8 @@ class ActorQueue:
         return self._value(self._call("get", check_timeout(timeout))) if block else self.get_nowait()
 
     async def get_async(self, block: bool = True, timeout: float | None = None) -> Any:
-        """Take the oldest item without stopping the event loop."""
-        if not block:
-            return _taken(await self._call("get_nowait_batch", 1), 1, self.Empty)[0]
-        return await self._unless_cancelled(self._call("get", check_timeout(timeout)))
+        """Take the oldest item without stopping the event loop; one that is cancelled leaves it in the queue."""
+        return await (self._get_async(check_timeout(timeout)) if block else self._get_now_async())
 
     def put_nowait(self, item: Any) -> None:
         """Add an item, or raise `queue.Full`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import fray
 import pytest
+from fray.actor_queue import QueueActor
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +28,40 @@ def test_a_get_that_nobody_waits_for_any_more_takes_no_item() -> None:
         return [await queue.get_async() for _ in range(3)]
 
     assert asyncio.run(main()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["thread", "sync", "local"])
+def test_an_item_that_is_handed_out_to_a_get_that_is_cancelled_stays_in_the_queue(kind: str) -> None:
+    async def main(queue: fray.ActorQueue, block: bool) -> None:
+        for number in range(20):
+            if not block:
+                queue.put_nowait_batch([number, "next"])
+            get = asyncio.create_task(queue.get_async(block=block))
+            await asyncio.sleep(0)
+            if block:
+                queue.put_nowait_batch([number, "next"])
+            get.cancel()
+            got = (await asyncio.gather(get, return_exceptions=True))[0]
+            if isinstance(got, asyncio.CancelledError):
+                got = await queue.get_async(timeout=60)
+            assert got == number
+            assert await queue.get_async(timeout=60) == "next"
+
+    with fray.create_job_ctx(kind) as context, fray.fray_default_job_ctx(context):
+        for block in (True, False):
+            asyncio.run(main(fray.ActorQueue(2), block))
+
+
+def test_items_that_are_put_back_go_first_also_where_there_is_no_room() -> None:
+    async def main() -> list[Any]:
+        items = QueueActor(2, fray.ActorQueue.Empty, fray.ActorQueue.Full)
+        items.put_nowait_batch(["a", "b"])
+        items.put_back(["x", "y"])
+        assert not items.put_nowait_batch(["c"])
+        assert items.put_nowait_batch([])
+        return [await items.get() for _ in range(4)]
+
+    assert asyncio.run(main()) == ["x", "y", "a", "b"]
 
 
 def test_a_put_that_nobody_waits_for_any_more_adds_no_item() -> None:

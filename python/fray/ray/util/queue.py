@@ -56,8 +56,8 @@ class Queue(ActorQueue):
     def _call(self, method: str, *args: Any) -> Any:
         return getattr(self.actor, method).remote(*args)
 
-    def _value(self, ref: Any) -> Any:
-        return _objects.get(ref)
+    def _value(self, ref: Any, timeout: float | None = None) -> Any:
+        return _objects.get(ref, timeout=timeout)
 
     def _cancel(self, ref: Any) -> None:
         _objects.cancel(ref)
