@@ -27,8 +27,8 @@ namespace {
 
 using cluster::Infos;
 
+constexpr double kShortestWaitSeconds = 0.5;                 // in which a node says that the jobs have ended
 constexpr double kLongestWaitSeconds = 100.0 * 365 * 86400;  // what a clock counts in nanoseconds is three times that
-constexpr std::chrono::seconds kPatienceForALook{5};
 
 struct JobArguments {
   ClusterChoice choice;
@@ -104,29 +104,19 @@ int run_job_delete(const JobArguments& arguments) {
       });
 }
 
-// The jobs after a wait that was too short to be answered, where all of them have ended.
-Result<Infos> ended_meanwhile(cluster::Jobs& jobs, const std::vector<std::string>& ids, const Status& timed_out) {
-  Result<Infos> found = jobs.get(ids, {std::chrono::steady_clock::now() + kPatienceForALook, was_interrupted});
-  if (!found.is_ok()) return timed_out;
-  const bool have_ended = std::ranges::all_of(*found, [](const JobInfo& job) { return job.has_ended(); });
-  return have_ended ? std::move(found) : Result<Infos>(timed_out);
-}
-
 int run_job_wait(const JobArguments& arguments) {
   Patience patience{{}, was_interrupted};
   if (!arguments.timeout.empty()) {
     auto seconds = parse_span("--timeout", arguments.timeout);
     if (!seconds.is_ok()) return report_usage("job wait", seconds.status());
-    patience.deadline =
-        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                               std::chrono::duration<double>(std::min(*seconds, kLongestWaitSeconds)));
+    patience.deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(
+                            std::clamp(*seconds, kShortestWaitSeconds, kLongestWaitSeconds)));
   }
   OpenCluster cluster;
   if (const int code = open_cluster("job wait", arguments.choice, &cluster); code != kExitOk) return code;
   watch_for_interrupts();
   Result<Infos> jobs = cluster.jobs->wait(arguments.ids, patience);
-  if (jobs.status().code() == StatusCode::kTimedOut)
-    jobs = ended_meanwhile(*cluster.jobs, arguments.ids, jobs.status());
   if (!jobs.is_ok()) return watch_failed("job wait", jobs.status(), arguments.ids[0], cluster);
   int code = kExitOk;
   for (const JobInfo& job : *jobs) {
