@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Generator, Iterator
 from typing import Any, Generic, TypeVar
@@ -66,3 +67,8 @@ class ObjectRef(ABC, Generic[T]):
 
     def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self
+
+
+# A worker has refs of the native engine before it has a context, whose module registers them as well.
+if (_native := sys.modules.get("fray._native")) is not None:
+    ObjectRef.register(_native.ObjectRef)

@@ -82,3 +82,11 @@ def test_workers_but_the_first_share_what_the_fork_server_has_loaded_meanwhile()
         actors = [ctx.create_actor(Look) for _ in range(4)]
         assert sum(ctx.get([actor.has_engine() for actor in actors])) >= 3
         assert all(ctx.get([actor.asks() for actor in actors]))
+
+
+def test_a_ref_is_an_object_ref_before_a_task_uses_its_context() -> None:
+    def is_ref(values: list[object]) -> bool:
+        return isinstance(values[0], fray.ObjectRef)
+
+    with NativeJobContext(cpus=1) as context:
+        assert context.get(context.run(is_ref, [context.put(7)]))
