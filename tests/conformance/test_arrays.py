@@ -40,3 +40,21 @@ def test_empty_array_can_be_filled_and_put(ctx: JobContext):
     array[:] = 3
     assert (ctx.get(ctx.put(array)) == 3).all()
     assert ctx.empty(5, numpy.int64).shape == (5,)
+
+
+@pytest.mark.behaviour("T056")
+@pytest.mark.parametrize(
+    ("shape", "error"),
+    [(-1, ValueError), ((2, -1), ValueError), (2.5, TypeError), (True, TypeError), ("3", TypeError), (None, TypeError)],
+)
+def test_a_shape_that_is_none_is_refused(ctx: JobContext, shape: object, error: type[Exception]):
+    with pytest.raises(error, match="empty: shape must"):
+        ctx.empty(shape, "f8")  # type: ignore[arg-type]
+
+
+@pytest.mark.behaviour("T056")
+def test_shapes_are_of_whole_numbers_of_any_type(ctx: JobContext):
+    assert ctx.empty(numpy.int64(3), "f8").shape == (3,)
+    assert ctx.empty([2, numpy.int8(3)], "f8").shape == (2, 3)
+    with pytest.raises(ValueError, match=r"too big|maximum|Maximum"):
+        ctx.empty((274177, 67280421310721), "f8")  # the product is 1 in 64 bits

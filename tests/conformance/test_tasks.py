@@ -350,6 +350,13 @@ def test_wrong_arguments_of_create_task(ctx: JobContext):
         ctx.get(ctx.run(add))
 
 
+@pytest.mark.behaviour("T070")
+def test_keywords_of_create_task_that_are_none_are_refused(ctx: JobContext):
+    for kwargs, given in (([1], "got list"), ({1: 2}, "got 1")):
+        with pytest.raises(TypeError, match=f"create_task: kwargs must be .*{given}"):
+            ctx.create_task(add, (1,), kwargs)  # type: ignore[arg-type]
+
+
 @pytest.mark.behaviour("T071")
 def test_refs_of_another_context_are_refused(ctx: JobContext):
     with fray.LocalJobContext() as other:

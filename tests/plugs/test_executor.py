@@ -566,11 +566,26 @@ def test_what_cannot_be_pickled_is_the_exception_of_its_future(native: fray.JobC
         ({"options": {"CPU": 1}}, TypeError, "TaskOptions"),
         ({"options": fray.TaskOptions(num_returns=2)}, ValueError, "num_returns"),
         ({"initializer": 3}, TypeError, "initializer"),
+        ({"initargs": 3}, TypeError, r"initargs must be a tuple such as \(x,\), got 3"),
+        ({"context": 0}, TypeError, "context must be a context of Fray or None, got int"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with fray.LocalJobContext() as context, pytest.raises(error, match=message):
-        fray.Executor(context=context, **arguments)
+        fray.Executor(**{"context": context, **arguments})
+
+
+@pytest.mark.parametrize(("timeout", "error"), [("1", TypeError), (b"1", TypeError), (float("nan"), ValueError)])
+def test_timeouts_that_are_none_are_refused(timeout: Any, error: type[Exception], gate: Callable[[], Gate]) -> None:
+    closed = gate()
+    with fray.ThreadContext(2) as context, fray.Executor(context=context) as executor:
+        waiting = executor.submit(wait_at, closed)
+        for wait in (waiting.result, waiting.exception, lambda seconds: executor.map(abs, [1], timeout=seconds)):
+            with pytest.raises(error, match="timeout must be"):
+                wait(timeout)
+        with pytest.raises(futures.TimeoutError):
+            waiting.result(-1)
+        closed.open()
 
 
 def test_bad_sizes_of_map_are_named() -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from fray._failures import unpack_exception
 from fray.executor.calls import call_chunk
-from fray.executor.future import TaskFuture
+from fray.executor.future import TaskFuture, checked_seconds
 from fray.executor.pool import CallPool
 from fray.job.context import JobContext
 from fray.job.current import get_job_context
@@ -65,7 +65,11 @@ class Executor(futures.Executor):
             raise ValueError(f"Executor: a future has one result; num_returns must be 1, got {options.num_returns}")
         if initializer is not None and not callable(initializer):
             raise TypeError(f"Executor: initializer must be a function or None, got {initializer!r}")
-        chosen = context or get_job_context()
+        if not isinstance(initargs, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Executor: initargs must be a tuple such as (x,), got {initargs!r}")
+        chosen = get_job_context() if context is None else context
+        if not isinstance(chosen, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Executor: context must be a context of Fray or None, got {type(chosen).__name__}")
         parallelism = chosen.engine.parallelism
         limit = max_workers
         settled = options or _DEFAULTS
@@ -110,6 +114,7 @@ class Executor(futures.Executor):
         _check_count(chunksize, "map: chunksize")
         if buffersize is not None:
             _check_count(buffersize, "map: buffersize")
+        timeout = checked_seconds(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         items = zip(*iterables, strict=False)
         if chunksize == 1:

@@ -16,14 +16,20 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from fray.errors import ForeignRefError
+from fray.job.checks import check_timeout
 
-__all__ = ["Owner", "TaskFuture"]
+__all__ = ["Owner", "TaskFuture", "checked_seconds"]
 
 T = TypeVar("T")
 
 _PENDING, _FINISHED = base.PENDING, base.FINISHED
 _CANCELLED, _NOTIFIED = base.CANCELLED, base.CANCELLED_AND_NOTIFIED
 _DONE = (_FINISHED, _NOTIFIED, _CANCELLED)
+
+
+def checked_seconds(timeout: Any) -> float | None:
+    """Return `timeout` as `check_timeout` does, but 0 for one below 0, which concurrent.futures allows."""
+    return check_timeout(0 if isinstance(timeout, (int, float)) and timeout < 0 else timeout)
 
 
 class Owner(Protocol):
@@ -180,17 +186,17 @@ class TaskFuture(Future[T]):
                 waiter.add_result(self)
 
     def _sleep(self, timeout: float | None) -> None:
+        seconds = checked_seconds(timeout)
         sleeper = threading.Lock()
         sleeper.acquire()
         with self._condition:
             if self._state in _DONE:
                 return
             self._sleepers += (sleeper,)
-        seconds = -1 if timeout is None else min(max(0.0, timeout), threading.TIMEOUT_MAX)
         woken = False
         try:
             with self.owner.blocking():
-                woken = sleeper.acquire(timeout=seconds)
+                woken = sleeper.acquire(timeout=-1 if seconds is None else seconds)
         finally:
             if not woken:
                 with self._condition:

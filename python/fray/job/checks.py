@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from operator import index
+from typing import Any, cast
 
 from fray.errors import ContextClosedError, ForeignRefError
 
-__all__ = ["check_timeout", "context_closed", "first_duplicate", "foreign_actor", "foreign_ref"]
+__all__ = [
+    "check_keywords",
+    "check_timeout",
+    "checked_shape",
+    "context_closed",
+    "first_duplicate",
+    "foreign_actor",
+    "foreign_ref",
+]
 
 LONGEST_SECONDS = 1e9
 """Longer than any wait, and short enough for every clock."""
@@ -22,6 +31,29 @@ def check_timeout(timeout: float | None) -> float | None:
     if not timeout >= 0:  # NaN too
         raise ValueError(f"timeout must be at least 0 seconds, or None to wait as long as it takes, got {timeout!r}")
     return timeout if timeout < LONGEST_SECONDS else None
+
+
+def check_keywords(kwargs: object) -> None:
+    """Raise unless `kwargs` maps names of parameters to values."""
+    if not isinstance(kwargs, Mapping):
+        raise TypeError(f"create_task: kwargs must be a dict such as {{'x': 1}}, got {type(kwargs).__name__}")
+    for name in cast("Mapping[object, object]", kwargs):
+        if not isinstance(name, str):
+            raise TypeError(f"create_task: kwargs must be named by text, got {name!r}")
+
+
+def checked_shape(shape: object) -> tuple[int, ...]:
+    """Return the shape of an array as a tuple of sizes."""
+    sizes: tuple[Any, ...] = (shape,)
+    if isinstance(shape, Iterable) and not isinstance(shape, (str, bytes)):
+        sizes = tuple(cast("Iterable[Any]", shape))
+    for size in sizes:
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
+            raise TypeError(f"empty: shape must be a whole number or a tuple of them, got {shape!r}")
+    checked = tuple(map(index, sizes))
+    if any(size < 0 for size in checked):
+        raise ValueError(f"empty: shape must have no size below 0, got {shape!r}")
+    return checked
 
 
 def first_duplicate(refs: Sequence[Any]) -> int:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 from fray._checks import check_actor_name
 from fray._lazy import lazy_attribute
 from fray.errors import GetTimeoutError, UnsupportedError
-from fray.job.checks import check_timeout, context_closed, first_duplicate, foreign_actor, foreign_ref
+from fray.job.checks import (
+    check_keywords,
+    check_timeout,
+    checked_shape,
+    context_closed,
+    first_duplicate,
+    foreign_actor,
+    foreign_ref,
+)
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.types import ActorOptions, Lifetime, TaskOptions
@@ -98,6 +106,8 @@ class JobContext:
             raise TypeError(f"create_task: options must be a TaskOptions(...), got {type(options).__name__}")
         if not isinstance(args, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"create_task: args must be a tuple such as (x,), got {type(args).__name__}")
+        if kwargs is not None:
+            check_keywords(kwargs)
         if self._closed:
             self._not_open()
         return self._engine.submit(fn, tuple(args), dict(kwargs) if kwargs else {}, options)
@@ -382,7 +392,7 @@ class JobContext:
         An array in the store is read-only once it was put, passed or returned. What is written after that through other
         views of it or pointers to it stays in this process and does not change the object; `put` warns of such views.
         """
-        return self.engine.empty(shape, dtype)
+        return self.engine.empty(checked_shape(shape), dtype)
 
     @classmethod
     def extend_refs(cls, methods: type[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -307,9 +308,9 @@ class NativeEngine(Engine):
             import numpy
 
         kind = numpy.dtype(dtype)
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-        bytes_needed = int(numpy.prod(sizes, dtype=numpy.int64)) * kind.itemsize
-        if kind.hasobject or bytes_needed == 0:
+        sizes = (shape,) if isinstance(shape, int) else shape
+        bytes_needed = math.prod(sizes) * kind.itemsize
+        if kind.hasobject or bytes_needed == 0 or bytes_needed > sys.maxsize:  # numpy refuses so large an array
             return numpy.empty(shape, dtype)
         return make_array(self.client, sizes, kind, bytes_needed)
 
