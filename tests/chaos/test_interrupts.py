@@ -93,8 +93,12 @@ def test_a_signal_is_looked_at_while_answers_stream_in(ctx: NativeJobContext, al
     for attempt in range(6):
         refs = [] if way == "map" else [ctx.run(echo, load) for _ in range(6_000)]
         shot: list[float] = []
+        begun = threading.Event()
 
-        def shoot(delay: float = 0.02 * (attempt + 1), shot: list[float] = shot) -> None:
+        def shoot(
+            delay: float = 0.02 * (attempt + 1), shot: list[float] = shot, begun: threading.Event = begun
+        ) -> None:
+            begun.wait()
             time.sleep(delay)
             shot.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGALRM)
@@ -102,6 +106,7 @@ def test_a_signal_is_looked_at_while_answers_stream_in(ctx: NativeJobContext, al
         thread = threading.Thread(target=shoot)
         thread.start()
         try:
+            begun.set()  # here, so that the signal cannot come before
             if way == "get":
                 ctx.get(refs)
             elif way == "wait":
