@@ -101,7 +101,8 @@ void fray_serve(void);
 int fray_connect(const fray_connect_options* options, fray_session** out);
 /* Returns the session of this process, which is borrowed, or NULL. */
 fray_session* fray_current_session(void);
-/* Ends the session: tasks that have not finished fail, and the program's own node ends. Views stay readable. */
+/* Ends the session: tasks that have not finished fail, and the program's own node ends: its workers are
+ * killed, and gone when this returns, which waits for them for at most 5 s. Views stay readable. */
 void fray_close(fray_session* session);
 void fray_session_retain(fray_session* session);
 void fray_session_release(fray_session* session);

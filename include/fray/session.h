@@ -62,8 +62,8 @@ class Session {
   }
   ~Session() { close(); }
 
-  // Ends the session. Tasks that have not finished fail, and the program's own node ends with its workers. A second
-  // call has no effect.
+  // Ends the session. Tasks that have not finished fail, and the program's own node ends with its workers, which
+  // are gone when this returns; the wait for them lasts at most 5 s. A second call has no effect.
   void close() {
     if (session_ == nullptr) return;
     fray_close(session_);

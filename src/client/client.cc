@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr auto kStatusLimit = 5s;
+constexpr auto kNodeEndPatience = 5s;  // the node kills what runs for at most three
 }  // namespace
 
 thread_local RunningCall current_call;
@@ -98,17 +99,20 @@ Status Client::start_backup() {
 
 void Client::close() {
   if (!kernel_.stop()) return;
+  os::Fd node;
   {
     ClientLock lock(mutex_);
     if (connection_.is_open()) {
       task_table_.tick(Clock::now(), true);
       reading_.tell_last_runs();
       connection_.link().flush();
+      if (options_.started_node) node = os::another_descriptor(connection_.link().fd());
     }
     reading_.end({StatusCode::kClosed, "the context was closed"});
     kernel_.wake_all();
   }
   if (backup_.joinable()) backup_.join();
+  if (node.is_open()) door::take_leave(node, door::Patience::of(kNodeEndPatience));
   output_.end();
 }
 

@@ -48,6 +48,7 @@ struct ClientOptions {
   door::Patience hello;            // how long the node may take to answer our hello; by default the door's own limit
   OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
   bool fold_output = true;         // see client/line_folder.h
+  bool started_node = false;       // the node lives as long as its clients: close() waits for its end
 };
 
 class Client {
@@ -78,7 +79,8 @@ class Client {
   // To be called before this process ends: while somebody looks at the node's dashboard, tells the node of the runs that it
   // does not know of yet.
   void tell_last_runs();
-  // Does the same, sends what is pending, returns leases and closes the connection. Unfinished tasks fail. Idempotent.
+  // Does the same, sends what is pending, returns leases and closes the connection. Unfinished tasks fail. A node that this
+  // client has started, and that no other uses, has killed its processes when this returns. Idempotent.
   void close();
   // In a child of fork(): forgets sockets and thread without touching the parent's state.
   void abandon_after_fork() FRAY_UNCHECKED_LOCKING;  // there is one thread, and the mutex may be locked for ever

@@ -19,6 +19,7 @@ Result<ClientOpening> ClientOpening::begin(const NodeChoice& node, ClientOptions
   }
   FRAY_ASSIGN_OR_RETURN(door::EmbeddedNode started, door::start_embedded_node(node.program, node.options_json));
   options.control = std::move(started.socket);
+  options.started_node = true;
   return ClientOpening(Client::greet(std::move(options)), "", std::move(started.starter));
 }
 

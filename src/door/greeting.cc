@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "door/session_info.h"
@@ -72,6 +73,15 @@ Result<std::string> await_welcome(wire::FrameSocket& socket, const Patience& pat
   }
   if (type != ControlType::kWelcome) return Status(StatusCode::kCorruption, "who listens there is no node of Fray");
   return std::string(frame.body);
+}
+
+void take_leave(const os::Fd& socket, const Patience& patience) {
+  ::shutdown(socket.get(), SHUT_WR);
+  char dropped[4096];
+  while (wait_for(socket.get(), POLLIN, patience).is_ok()) {
+    const ssize_t received = ::recv(socket.get(), dropped, sizeof(dropped), MSG_DONTWAIT);
+    if (received == 0 || (received < 0 && errno != EINTR && errno != EAGAIN)) return;
+  }
 }
 
 Status explain_silence(const std::string& socket_path, Status why) {

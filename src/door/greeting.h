@@ -37,6 +37,10 @@ Result<std::string> await_welcome(wire::FrameSocket& socket, const Patience& pat
 // The next frame. Its body is valid until the next call.
 Result<wire::Incoming> next_frame(wire::FrameSocket& socket, const Patience& patience);
 
+// Says that nothing more will come, and waits until the node hangs up; what it still sends is dropped. An embedded node keeps
+// the socket of its last client until it has killed its processes and removed its folder.
+void take_leave(const os::Fd& socket, const Patience& patience);
+
 // What kept us out of the node at this path, after await_welcome() has said `why`. A node of a release whose frames we do
 // not understand just hangs up: then the release that it wrote down beside its socket says more.
 Status explain_silence(const std::string& socket_path, Status why);

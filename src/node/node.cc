@@ -441,7 +441,9 @@ void Node::connection_ended(Connection& connection, const Status& why) {
   job_process_waits(connection, false);
   job_requests_.connection_ended(connection);
   const bool mattered = is_first || connection.role == wire::Role::kDriver;
-  if (settings_.embedded && mattered && drivers_outside_jobs() == 0) loop_.stop();
+  if (!settings_.embedded || !mattered || drivers_outside_jobs() > 0) return;
+  if (!last_.is_open()) last_ = connection.copy_of_socket();
+  loop_.stop();
 }
 
 void Node::process_left(Connection& connection, const Status& why) {

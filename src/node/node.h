@@ -109,6 +109,7 @@ class Node : public NodeView {
   ProcessId tree_of_worker(pid_t pid) const;
   std::size_t drivers_outside_jobs() const;
 
+  os::Fd last_;  // of an embedded node's last client, which waits for its end; first, so that all else is gone by then
   event::Loop& loop_;
   const Settings settings_;
   const std::uint64_t started_ns_;

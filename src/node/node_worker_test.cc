@@ -1,6 +1,8 @@
 // A node process, its fork servers and workers: leases, deaths and what is left behind.
 #include <csignal>
 
+#include <sys/socket.h>
+
 #include "node/node_test_client.h"
 #include "os/process/child_processes.h"
 #include "os/process/pidfd.h"
@@ -103,6 +105,30 @@ TEST(NodeWorkers, ChildrenAndOrphansOfADeadWorkerAreKilled) {
   lease.order('k');
   EXPECT_TRUE(becomes_readable(child.get()));
   EXPECT_TRUE(becomes_readable(orphan.get()));
+}
+
+TEST(NodeWorkers, AnEmbeddedNodeHangsUpOnItsLastClientOnceNothingOfItIsLeft) {
+  TestNode node;
+  node.join();
+  TestLease lease = lease_worker(node.client());
+  os::Fd worker = watch_process(lease.pid);
+  ::shutdown(node.client().fd(), SHUT_WR);
+  EXPECT_TRUE(node.client().ends());
+  EXPECT_TRUE(becomes_readable(worker.get(), std::chrono::milliseconds(0)));
+  EXPECT_FALSE(std::filesystem::exists(node.session_folder()));
+}
+
+TEST(NodeWorkers, AnEmbeddedNodeHangsUpAtOnceOnAClientWhileAnotherIsThere) {
+  TestNode node;
+  node.join();
+  TestClient second = node.connect();
+  second.hello();
+  ASSERT_TRUE(second.expect<wire::Welcome>(ControlType::kWelcome));
+  TestLease lease = lease_worker(second);
+  ::shutdown(node.client().fd(), SHUT_WR);
+  EXPECT_TRUE(node.client().ends());
+  lease.order('e');
+  EXPECT_EQ(lease.answer<char>(), 'e');
 }
 
 TEST(NodeWorkers, OrphansOfALivingWorkerOutliveOtherWorkersAndEndWithItsGuardian) {

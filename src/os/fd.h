@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace fray::os {
@@ -36,5 +37,8 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// A further descriptor of the same file, close-on-exec; not open when the process has no descriptor left.
+inline Fd another_descriptor(int descriptor) { return Fd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
 
 }  // namespace fray::os

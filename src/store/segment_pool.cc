@@ -367,7 +367,7 @@ Result<Publication> SegmentPool::publish(SegmentId id) {
   segment.cold = !allocated.is_ok() || allocated.value() < segment.size();
   segment.published = true;
   if (segment.room && state_->kept_descriptors < state_->options.most_descriptors) {
-    publication.descriptor = os::another_descriptor(segment.descriptor);
+    publication.descriptor = os::another_descriptor(segment.descriptor.get());
   }
   if (publication.descriptor.is_open()) {
     ++state_->kept_descriptors;

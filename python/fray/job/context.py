@@ -422,7 +422,11 @@ class JobContext:
         return self._closed
 
     def close(self) -> None:
-        """End the context: tasks that have not ended are cancelled, and every later use is an error. Idempotent."""
+        """End the context: tasks that have not ended are cancelled, and every later use is an error. Idempotent.
+
+        A node that this process has started for itself ends with it: what runs there is killed, and gone when this
+        returns. The wait for that lasts at most 5 s.
+        """
         if not self._closed:
             self._closed = True
             self._engine.close()

@@ -64,6 +64,8 @@ class Connection {
   bool has_ended() const { return ended_; }
   std::size_t backlog_bytes() const { return socket_.output_bytes(); }
   pid_t peer_pid() const { return peer_.pid; }
+  // Keeps the socket open after the end of the connection. Closed where there is no free descriptor.
+  os::Fd copy_of_socket() const { return os::another_descriptor(socket_.fd()); }
 
   // Set by the owner once the peer has said hello.
   bool greeted = false;

@@ -165,8 +165,6 @@ Result<std::uint64_t> allocated_bytes(int descriptor) {
   return static_cast<std::uint64_t>(facts.st_blocks) * 512;
 }
 
-Fd another_descriptor(const Fd& descriptor) { return Fd(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 3)); }
-
 bool has_all_seals(int descriptor) {
   const int seals = ::fcntl(descriptor, F_GET_SEALS);
   return seals >= 0 && (seals & kSeals) == kSeals;

@@ -48,8 +48,6 @@ Status populate_from_file(std::byte* data, std::uint64_t bytes);
 
 // Bytes the file has pages for; less than its size while parts were never written.
 Result<std::uint64_t> allocated_bytes(int descriptor);
-// A further descriptor of the same file, close-on-exec; not open when the process has no descriptor left.
-Fd another_descriptor(const Fd& descriptor);
 // Whether `descriptor` is a memfd with at least the seals that seal() sets.
 bool has_all_seals(int descriptor);
 

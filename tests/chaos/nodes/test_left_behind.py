@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -146,3 +147,38 @@ def test_sessions_of_killed_tasks_leave_no_folder(engine: Callable[..., NativeJo
     eventually(lambda: len(list(run.iterdir())) == 1, what="one session's folder")
     ctx.close()
     eventually(lambda: not list(run.iterdir()), what="no folder")
+
+
+def stay(journal: Journal, started: Gate) -> None:
+    """Live on with a child and a detached process, none of which ends when asked to."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+    detach(journal, "without variables")
+    journal.add(os.getpid())
+    journal.add(child.pid)
+    started.open()
+    time.sleep(3600)
+
+
+def test_what_runs_is_gone_when_close_returns(
+    engine: Callable[..., NativeJobContext], journal: Journal, gate: Callable[[], Gate]
+) -> None:
+    ctx, started = engine(), gate()
+    ctx.run(stay, journal, started)
+    started.wait()
+    ctx.close()
+    seen = [look_at(int(number)) for number in journal.lines()]
+    assert len(seen) == 3
+    assert [process for process in seen if process is not None and process.state != "Z"] == []
+
+
+def test_close_does_not_wait_for_a_node_that_has_stopped(engine: Callable[..., NativeJobContext]) -> None:
+    ctx = engine()
+    node = json.loads(ctx._client.status())["node"]["pid"]
+    os.kill(node, signal.SIGSTOP)
+    try:
+        begun = time.monotonic()
+        ctx.close()
+        assert time.monotonic() - begun < PATIENCE
+    finally:
+        os.kill(node, signal.SIGCONT)

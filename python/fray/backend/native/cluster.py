@@ -177,7 +177,10 @@ class LocalCluster(Cluster):
             self.terminate(job_id)
 
     def shutdown(self, wait: bool = True) -> None:
-        """End the node that this object has started, with its jobs; `wait` for these first. Other nodes go on."""
+        """End the node that this object has started, with its jobs; `wait` for these first. Other nodes go on.
+
+        What ran on the node is gone when this returns; see `JobContext.close`.
+        """
         if self.closed or self._context is None:
             return
         if wait:
