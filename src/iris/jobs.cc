@@ -264,6 +264,8 @@ Result<std::vector<LogLine>> Jobs::read_log(const std::string& id, std::int64_t*
     lines.push_back({std::string(name->job), name->task, name->attempt, entry.source, time_ms, entry.data});
   }
   *cursor = std::max<std::int64_t>(*cursor, answer->cursor);
+  // Workers send what attempts write each by itself, so that the last lines of one may come behind the first of the next.
+  std::ranges::stable_sort(lines, {}, &LogLine::time_ms);
   return lines;
 }
 

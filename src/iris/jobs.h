@@ -84,7 +84,7 @@ class Jobs {
   // left out.
   Result<std::vector<LogLine>> logs(const std::string& job) const;
   // Some lines of output after `*cursor`, those of the job's children included; `*cursor` then stands after the last of
-  // them. `job` must be an id.
+  // them. Those that come together are in the order in which they were written. `job` must be an id.
   Result<std::vector<LogLine>> read_log(const std::string& job, std::int64_t* cursor) const;
 
   Result<std::string> resolve(const std::string& job) const;

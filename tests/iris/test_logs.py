@@ -43,6 +43,20 @@ def test_attempts_follow_each_other_in_one_log(cluster: Cluster) -> None:
     assert cluster.lines(job) == ["0", "0:1"]
 
 
+def test_lines_that_workers_send_late_stand_where_they_were_written(
+    own: Cluster, stand_in: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = stand_in.logs.add
+    held: list[tuple[str, list[tuple[str, str, int]]]] = []
+    monkeypatch.setattr(stand_in.logs, "add", lambda key, lines: held.append((key, lines)))
+    job = own.submit('echo "${IRIS_TASK_ID##*/}"; test "${IRIS_TASK_ID##*:}" = 1', max_retries_failure=1)
+    own.jobs.wait(job, 30)
+    eventually(lambda: sum(len(lines) for _, lines in held) == 2, LONG_PATIENCE, every=0.02)
+    for key, lines in reversed(held):
+        add(key, lines)
+    assert own.lines(job) == ["0", "0:1"]
+
+
 def test_the_lines_of_all_replicas_come(cluster: Cluster) -> None:
     job = cluster.submit('for i in 1 2 3; do echo "$IRIS_TASK_ID $i"; done', replicas=3)
     lines = cluster.lines(job)
