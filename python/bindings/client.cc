@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "client/open_client.h"
-#include "client/output_writer.h"
+#include "client/output/output_writer.h"
 #include "door/find_node.h"
 #include "functions.h"
 #include "model/resource_set.h"

@@ -3,7 +3,7 @@
 // Threading:  any thread with the GIL, which calls that wait release; signals of the main thread are handled meanwhile.
 // Ownership:  Python owns the client, and with it its connections.
 // Failure:    the exceptions of cluster_answers.h.
-#include "client/job_client.h"
+#include "client/jobs/job_client.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

@@ -14,7 +14,7 @@
 #include "capi/trace_context.h"
 #include "capi/worker_process.h"
 #include "client/open_client.h"
-#include "client/output_writer.h"
+#include "client/output/output_writer.h"
 #include "door/find_node.h"
 #include "model/json_text.h"
 

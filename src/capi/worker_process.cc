@@ -14,7 +14,7 @@
 #include "capi/crash_report.h"
 #include "capi/executor.h"
 #include "capi/session.h"
-#include "client/output_writer.h"
+#include "client/output/output_writer.h"
 #include "worker/fork_server.h"
 #include "worker/mapped_page.h"
 

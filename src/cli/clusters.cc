@@ -10,7 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/python_program.h"
-#include "client/job_client.h"
+#include "client/jobs/job_client.h"
 #include "cluster/spec.h"
 #include "http/job_environment.h"
 #include "http_client/token.h"

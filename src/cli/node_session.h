@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "client/job_client.h"
+#include "client/jobs/job_client.h"
 
 namespace fray::cli {
 

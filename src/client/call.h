@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "client/task.h"
+#include "client/tasks/task.h"
 #include "model/work_shape.h"
 
 namespace fray::client {

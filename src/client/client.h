@@ -15,8 +15,8 @@
 //
 // Threading:  every method of the parts may be called from any thread unless it says otherwise. A thread that waits
 //             reads the sockets itself, others sleep until it tells them, and one backup thread serves the sockets
-//             while nobody waits (client/wait_kernel.h); it never calls back into a language runtime. One mutex guards
-//             all tables; it is never held in a blocking system call.
+//             while nobody waits (client/threads/wait_kernel.h); it never calls back into a language runtime. One mutex
+//             guards all tables; it is never held in a blocking system call.
 // Ownership:  owns the parts. Objects are counted. A closed client lives on until its last object is released.
 // Failure:    when the node is gone every waiter gets kUnavailable, and so does every later call; kClosed after
 //             close().
@@ -31,8 +31,8 @@
 #include "client/large_values.h"
 #include "client/object_waits.h"
 #include "client/submission.h"
-#include "client/timeline.h"
-#include "client/wait_kernel.h"
+#include "client/tasks/timeline.h"
+#include "client/threads/wait_kernel.h"
 #include "door/patience.h"
 #include "wire/session.h"
 #include "wire/worker_key.h"
@@ -47,7 +47,7 @@ struct ClientOptions {
   std::uint32_t prestart = 0;
   door::Patience hello;            // how long the node may take to answer our hello; by default the door's own limit
   OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
-  bool fold_output = true;         // see client/line_folder.h
+  bool fold_output = true;         // see client/output/line_folder.h
   bool started_node = false;       // the node lives as long as its clients: close() waits for its end
 };
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <unordered_map>
 
-#include "client/node_memory.h"
-#include "client/object_table.h"
+#include "client/objects/node_memory.h"
+#include "client/objects/object_table.h"
 #include "wire/value.h"
 
 namespace fray::client {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "client/reading.h"
-#include "client/user_wait.h"
+#include "client/waits/user_wait.h"
 
 namespace fray::client {
 

@@ -1,6 +1,7 @@
 // ObjectWaits: waits for objects, for items of generators, and for queues that tell which objects became ready.
 //
-// Threading:  any thread; takes the client's mutex itself. A wait releases the mutex while it sleeps (client/wait_kernel.h).
+// Threading:  any thread; takes the client's mutex itself. A wait releases the mutex while it sleeps
+//             (client/threads/wait_kernel.h).
 // Ownership:  items that are handed out carry a count; queues are the caller's.
 // Failure:    see WaitResult: the deadline, an interrupt, a closed client, and waits that can never end.
 #pragma once
@@ -10,13 +11,13 @@
 #include <vector>
 
 #include "base/function_ref.h"
-#include "client/call_waits.h"
-#include "client/completion_queue.h"
-#include "client/node_connection.h"
-#include "client/object_table.h"
-#include "client/side_waits.h"
-#include "client/task_ledger.h"
-#include "client/worker_seat.h"
+#include "client/objects/object_table.h"
+#include "client/session/node_connection.h"
+#include "client/tasks/task_ledger.h"
+#include "client/threads/worker_seat.h"
+#include "client/waits/call_waits.h"
+#include "client/waits/completion_queue.h"
+#include "client/waits/side_waits.h"
 
 namespace fray::client {
 

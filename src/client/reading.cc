@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/run_sums.h"
+#include "client/tasks/run_sums.h"
 #include "wire/actor.h"
 #include "wire/lease.h"
 #include "wire/memory.h"

@@ -15,16 +15,16 @@
 
 #include <poll.h>
 
-#include "client/actor_table.h"
-#include "client/call_waits.h"
-#include "client/node_connection.h"
-#include "client/node_memory.h"
-#include "client/object_table.h"
-#include "client/side_waits.h"
-#include "client/task_table.h"
-#include "client/timeline.h"
-#include "client/worker_output.h"
-#include "client/worker_seat.h"
+#include "client/objects/node_memory.h"
+#include "client/objects/object_table.h"
+#include "client/output/worker_output.h"
+#include "client/session/node_connection.h"
+#include "client/tasks/actor_table.h"
+#include "client/tasks/task_table.h"
+#include "client/tasks/timeline.h"
+#include "client/threads/worker_seat.h"
+#include "client/waits/call_waits.h"
+#include "client/waits/side_waits.h"
 #include "wire/runs.h"
 
 namespace fray::wire {

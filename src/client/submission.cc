@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "client/call.h"
-#include "client/plain_wait.h"
-#include "client/task_queue.h"
+#include "client/tasks/task_queue.h"
+#include "client/threads/plain_wait.h"
 #include "model/reservation.h"
 #include "model/resource_text.h"
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "client/leases/worker_keys.h"
 #include "client/objects.h"
-#include "client/started_tasks.h"
-#include "client/worker_keys.h"
+#include "client/tasks/started_tasks.h"
 #include "wire/reservation.h"
 
 namespace fray::client {

@@ -1,4 +1,4 @@
-// Jobs: the interface to the jobs of a cluster: a node (client/job_client.h), a Ray cluster (ray/ray_jobs.h) or an Iris
+// Jobs: the interface to the jobs of a cluster: a node (client/jobs/job_client.h), a Ray cluster (ray/ray_jobs.h) or an Iris
 // cluster (iris/iris_jobs.h).
 //
 //   FRAY_ASSIGN_OR_RETURN(JobInfo job, jobs.submit(spec, patience));

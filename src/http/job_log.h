@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/log_walk.h"
+#include "client/jobs/log_walk.h"
 #include "event/loop.h"
 #include "node/clusters/clusters.h"
 #include "node/node_view.h"

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "client/sim/wait_world_schedule.h"
-#include "client/wait_kernel.h"
+#include "client/threads/wait_kernel.h"
 
 namespace fray::client {
 
