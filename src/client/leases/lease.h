@@ -12,10 +12,14 @@
 #include <deque>
 
 #include "client/leases/given_functions.h"
-#include "client/tasks/task.h"
+#include "model/ids.h"
 #include "wire/socket.h"
 
 namespace fray::client {
+
+struct ActorQueue;
+struct Task;
+struct TaskQueue;
 
 using Clock = std::chrono::steady_clock;
 

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "client/leases/lease.h"
+#include "client/tasks/task.h"
 #include "wire/actor.h"
 
 namespace fray::client {

@@ -28,6 +28,7 @@
 #include "client/leases/lease_watch.h"
 #include "client/objects/object_table.h"
 #include "client/session/node_link.h"
+#include "client/tasks/task.h"
 #include "client/tasks/timeline.h"
 #include "client/tasks/wake_budget.h"
 #include "os/machine/machine.h"

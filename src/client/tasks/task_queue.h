@@ -13,6 +13,7 @@
 #include "client/leases/demand_window.h"
 #include "client/leases/lease.h"
 #include "client/leases/lease_order.h"
+#include "client/tasks/task.h"
 #include "model/work_shape.h"
 
 namespace fray::client {
