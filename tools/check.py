@@ -67,7 +67,8 @@ def pyright() -> list[str]:
 def thread_safety() -> list[str]:
     """What clang finds wrong with the locking in files that lock; nothing where clang is not installed.
 
-    The parts of a client share a mutex (client/threads/client_mutex.h), so those that only rely on it are looked at too.
+    The parts of a client share a mutex (client/threads/client_mutex.h), so files that only rely on it are
+    looked at too.
     """
     clang = shutil.which("clang++-16") or shutil.which("clang++")
     if clang is None:
