@@ -114,9 +114,10 @@ PyType_Spec client_spec{PythonClient::kTypeName, sizeof(PythonClient), 0,
 }  // namespace
 
 Owned begin_open(std::optional<FileName> address, FileName program, FileName options, std::uint32_t prestart,
-                 const FileNames& command, const FileNames& path, const FileName& folder,
-                 const FileNames& environment) {
+                 const FileNames& command, const FileNames& path, const FileName& folder, const FileNames& environment,
+                 int socket) {
   client::NodeChoice node;
+  node.socket = os::Fd(socket);
   node.program = std::move(program.bytes);
   node.options_json = std::move(options.bytes);
   if (address) node.address = std::move(address->bytes);
@@ -124,7 +125,7 @@ Owned begin_open(std::optional<FileName> address, FileName program, FileName opt
   client.key = key_of(command, path, folder, environment);
   client.prestart = prestart;
   PyThreadState* state = PyEval_SaveThread();
-  Result<client::ClientOpening> begun = client::ClientOpening::begin(node, std::move(client));
+  Result<client::ClientOpening> begun = client::ClientOpening::begin(std::move(node), std::move(client));
   take_gil(state);
   if (!begun.is_ok()) {
     if (PyErr_Occurred() == nullptr) raise_status(begun.status());

@@ -26,7 +26,8 @@ namespace fray::python {
 Answer<FileName> find_node(const FileName& address);
 Answer<std::string> content_hash(const FileName& path);
 Owned begin_open(std::optional<FileName> address, FileName program, FileName options, std::uint32_t prestart,
-                 const FileNames& command, const FileNames& path, const FileName& folder, const FileNames& environment);
+                 const FileNames& command, const FileNames& path, const FileName& folder, const FileNames& environment,
+                 int socket);
 PythonClient* finish_open(Any opening);
 PythonClient* become_worker(std::uint32_t process, int fd);
 

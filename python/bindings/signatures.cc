@@ -45,8 +45,9 @@ void add_client_functions(nb::module_& module) {
       .def("find_node", find_node, "The path of the socket that 'auto', a home or a socket means.", "address")
       .def("content_hash", content_hash, "What the file's content is known by.", "path")
       .def("begin_open", begin_open,
-           "Begins to open the node at `address`, or one that `program` becomes. The rest is the key of usual workers.",
-           "address", "program", "options", "prestart", "command", "path", "folder", "environment")
+           "Opens a node at `address`, at `socket` (-1: none), or a new `program`; the rest is the key of usual "
+           "workers.",
+           "address", "program", "options", "prestart", "command", "path", "folder", "environment", "socket")
       .def("finish_open", finish_open, "The client of what begin_open() began; once.", "opening")
       .def("become_worker", become_worker, "The client of a worker's process.", "process", "fd");
   Methods(module.attr("Client"))

@@ -270,6 +270,8 @@ void hold_timeout(bool held) {
 
 std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop, NumberOrNone needs,
                                                     NumberOrNone load) {
+  // A copy of a program that was handling an exception would name it as the context of all that its tasks raise.
+  PyErr_SetExcInfo(nullptr, nullptr, nullptr);
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };

@@ -356,9 +356,10 @@ def begin_open(
     path: Sequence[str],
     folder: str,
     environment: Sequence[str],
+    socket: int,
 ) -> Any:
     """
-    Begins to open the node at `address`, or one that `program` becomes. The rest is the key of usual workers.
+    Opens a node at `address`, at `socket` (-1: none), or a new `program`; the rest is the key of usual workers.
     """
 
 def finish_open(opening: Any | None) -> Client:

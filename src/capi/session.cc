@@ -126,7 +126,7 @@ Result<fray_session*> connect(const fray_connect_options& options) {
     settings.prestart = options.cpus >= 1 ? static_cast<std::uint32_t>(options.cpus)
                                           : static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   }
-  FRAY_ASSIGN_OR_RETURN(session->client, client::open_client(node, std::move(settings)));
+  FRAY_ASSIGN_OR_RETURN(session->client, client::open_client(std::move(node), std::move(settings)));
   session->spans = session->span_exporter.begin(session->client->node().folder, session->python);
   return session.release();
 }

@@ -31,6 +31,7 @@ Command::Run add_node(CLI::App& command) {
   command.group("");  // internal
   command.add_flag("--embedded", node.embedded, "End with the last client");
   command.add_option("--client-fd", node.client_fd, "The first client's socket");
+  command.add_option("--fork-server", node.fork_server_pid, "The process that forks the first client's workers");
   command.add_option("--ready-fd", node.ready_fd, "Where to say that clients are accepted");
   command.add_option("--log-fd", node.log_fd, "Where messages go");
   command.add_option("--options-json", node.options_json, "Session options");

@@ -10,14 +10,18 @@
 
 namespace fray::client {
 
-Result<ClientOpening> ClientOpening::begin(const NodeChoice& node, ClientOptions options) {
+Result<ClientOpening> ClientOpening::begin(NodeChoice node, ClientOptions options) {
   if (!options.hello.deadline) options.hello.deadline = Clock::now() + door::kHelloPatience;
   if (node.address) {
     FRAY_ASSIGN_OR_RETURN(door::FoundNode found, door::find_node(*node.address, door::Others::kLeave));
     FRAY_ASSIGN_OR_RETURN(options.control, door::connect_to_node(found.socket, options.hello));
     return ClientOpening(Client::greet(std::move(options)), found.socket, {});
   }
-  FRAY_ASSIGN_OR_RETURN(door::EmbeddedNode started, door::start_embedded_node(node.program, node.options_json));
+  door::EmbeddedNode started;
+  started.socket = std::move(node.socket);
+  if (!started.socket.is_open()) {
+    FRAY_ASSIGN_OR_RETURN(started, door::start_embedded_node(node.program, node.options_json));
+  }
   options.control = std::move(started.socket);
   options.started_node = true;
   return ClientOpening(Client::greet(std::move(options)), "", std::move(started.starter));
@@ -33,8 +37,8 @@ Result<std::unique_ptr<Client>> ClientOpening::finish() {
   return Status(StatusCode::kUnavailable, fmt::format("the node could not start: exit code {}", exit_code));
 }
 
-Result<std::unique_ptr<Client>> open_client(const NodeChoice& node, ClientOptions options) {
-  FRAY_ASSIGN_OR_RETURN(ClientOpening opening, ClientOpening::begin(node, std::move(options)));
+Result<std::unique_ptr<Client>> open_client(NodeChoice node, ClientOptions options) {
+  FRAY_ASSIGN_OR_RETURN(ClientOpening opening, ClientOpening::begin(std::move(node), std::move(options)));
   return opening.finish();
 }
 

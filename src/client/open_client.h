@@ -23,11 +23,12 @@ struct NodeChoice {
   std::optional<std::string> address;  // as door::find_node() takes it; nullopt: a node of its own
   std::string program;                 // `fray`; starts a node of its own
   std::string options_json;            // of a node of its own
+  os::Fd socket;                       // of a node of its own that the caller has started; `program` is not used then
 };
 
 class ClientOpening {
  public:
-  static Result<ClientOpening> begin(const NodeChoice& node, ClientOptions options);
+  static Result<ClientOpening> begin(NodeChoice node, ClientOptions options);
   // To be called once.
   Result<std::unique_ptr<Client>> finish();
 
@@ -41,6 +42,6 @@ class ClientOpening {
 };
 
 // Both steps at once.
-Result<std::unique_ptr<Client>> open_client(const NodeChoice& node, ClientOptions options);
+Result<std::unique_ptr<Client>> open_client(NodeChoice node, ClientOptions options);
 
 }  // namespace fray::client

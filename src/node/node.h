@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "event/loop.h"
 #include "node/actors/actor_carrier.h"
@@ -52,6 +53,8 @@ class Node : public NodeView {
 
   // Takes the socket of the first client, with which an embedded node ends.
   Status adopt(os::Fd socket);
+  // Takes over the fork server of the first client's workers. To be called before adopt().
+  void adopt_fork_server(StartedForkServer server) { processes_.adopt(std::move(server)); }
   // Children have ended (SIGCHLD).
   void reap_children();
   const std::string& session_folder() const { return folder_.path(); }

@@ -26,11 +26,14 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kClientFd = 3;  // the client's socket, or the pipe of the starter
+constexpr int kForkServerFd = 4;
+constexpr int kForkOutputFd = 5;
 
-// Makes the standard descriptors /dev/null and the log, the descriptor of the starter 3, and closes all others.
+// Makes the standard descriptors /dev/null and the log, the descriptor of the starter 3, and closes all others but those of a
+// fork server that was started already.
 Status arrange_descriptors(const NodeArguments& arguments) {
   // The copies have numbers above those that are to be assigned.
-  auto copy = [](int fd) { return os::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kClientFd + 1)); };
+  auto copy = [](int fd) { return os::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kForkOutputFd + 1)); };
   os::Fd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
   os::Fd null = copy(opened.get());
   if (!null.is_open()) return Status::io_error("/dev/null", errno);
@@ -45,6 +48,11 @@ Status arrange_descriptors(const NodeArguments& arguments) {
   }
   if (client.is_open() && ::dup3(client.get(), kClientFd, O_CLOEXEC) < 0) return Status::io_error("dup3", errno);
   for (os::Fd* fd : {&log, &client, &null}) fd->reset();
+  if (arguments.fork_server_pid > 0) {
+    for (int fd : {kForkServerFd, kForkOutputFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    os::close_from(kForkOutputFd + 1);
+    return Status::ok();
+  }
   os::close_from(starter >= 0 ? kClientFd + 1 : kClientFd);
   return Status::ok();
 }
@@ -124,6 +132,9 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   Node& wired = *node;
   FRAY_RETURN_IF_ERROR(
       loop->add(signals.get(), EPOLLIN, [&](std::uint32_t) { handle_signals(signals.get(), *loop, wired); }));
+  if (arguments.fork_server_pid > 0) {
+    node->adopt_fork_server({arguments.fork_server_pid, os::Fd(kForkServerFd), os::Fd(kForkOutputFd)});
+  }
   if (arguments.client_fd >= 0) {
     // A client that has ended already is not a failure of the node.
     if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();
@@ -163,7 +174,7 @@ int run_node(const NodeArguments& arguments) {
     return kExitUsage;
   }
   if (!arguments.foreground) {
-    if (arguments.embedded || arguments.ready_fd >= 0) leave_parent();
+    if (arguments.fork_server_pid == 0 && (arguments.embedded || arguments.ready_fd >= 0)) leave_parent();
     ::setsid();  // fails for the leader of a group, which is outside of the terminal's group already
   }
   if (::chdir("/") != 0) return kExitFailed;

@@ -32,6 +32,9 @@ struct NodeArguments {
   bool foreground = false;  // no fork, no new session, the same standard output; SIGHUP ends the node
   bool until_eof = false;   // the node ends when its standard input does, a pipe from the program that started it
   int client_fd = -1;
+  // The process that is a copy of the client and forks its workers, a child of this one; 0 where there is none. Then this
+  // process is nobody's child already, descriptor 4 is the socket to that process and 5 the pipe of its output.
+  int fork_server_pid = 0;
   int ready_fd = -1;  // gets one line of JSON: {"socket", "pid", news} once clients are accepted, or {"error", "code"}
   int log_fd = 2;
   std::function<void(const std::string& socket, const std::map<std::string, std::string>& news)>

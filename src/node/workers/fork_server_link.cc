@@ -70,6 +70,21 @@ Status ForkServerLink::start(const ForkServerCommand& command) {
   limits_.restore_in(pid_);
   socket_ = wire::FrameSocket(std::move(ends.first));
   output_pipe_ = std::move(pipe.first);
+  return watch();
+}
+
+Status ForkServerLink::adopt(StartedForkServer started) {
+  pid_ = started.pid;
+  for (const os::Fd* fd : {&started.socket, &started.output}) {
+    const int flags = ::fcntl(fd->get(), F_GETFL);
+    if (flags < 0 || ::fcntl(fd->get(), F_SETFL, flags | O_NONBLOCK) != 0) return Status::io_error("fcntl", errno);
+  }
+  socket_ = wire::FrameSocket(std::move(started.socket));
+  output_pipe_ = std::move(started.output);
+  return watch();
+}
+
+Status ForkServerLink::watch() {
   FRAY_RETURN_IF_ERROR(loop_.add(socket_.fd(), EPOLLIN, [this](std::uint32_t events) { ready(events); }));
   return loop_.add(output_pipe_.get(), EPOLLIN, [this](std::uint32_t) { drain_output(); });
 }

@@ -2,8 +2,9 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns the socket and the pipe of its output. The process is killed at the end of the link.
-// Failure:    start() returns why the program cannot start. A server that dies or breaks the format is killed and reported
-//             once through on_ended; its last lines of output are in last_lines().
+// Failure:    start() returns why the program cannot start, and adopt() why its descriptors cannot be watched. A server that
+//             dies or breaks the format is killed and reported once through on_ended; its last lines of output are in
+//             last_lines().
 #pragma once
 
 #include <chrono>
@@ -21,6 +22,13 @@
 
 namespace fray::node {
 
+// A fork server that somebody else has started, as a child of this process.
+struct StartedForkServer {
+  pid_t pid = 0;
+  os::Fd socket;
+  os::Fd output;  // the pipe that it writes to
+};
+
 class ForkServerLink {
  public:
   struct Events {
@@ -35,6 +43,8 @@ class ForkServerLink {
   ForkServerLink& operator=(const ForkServerLink&) = delete;
 
   Status start(const ForkServerCommand& command);
+  // Takes over one that runs already, in place of start().
+  Status adopt(StartedForkServer started);
   bool is_running() const { return socket_.is_open(); }
   pid_t pid() const { return pid_; }
   // `fds`: control socket, stdout, stderr, worker page.
@@ -45,6 +55,7 @@ class ForkServerLink {
   void drain_output();
 
  private:
+  Status watch();
   void ready(std::uint32_t events);
   void read();
   void flush();

@@ -18,6 +18,7 @@ constexpr std::chrono::seconds kEndLimit{5};     // from being told to end to be
 constexpr std::chrono::seconds kOrphanLimit{1};  // for the ends of workers whose fork server died
 constexpr std::chrono::milliseconds kFirstDelay{100};
 constexpr int kKilled = SIGKILL;  // as a wait status
+constexpr WorkerKeyId kFirstKey = 1;
 }  // namespace
 
 WorkerProcesses::WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events)
@@ -136,7 +137,9 @@ Status WorkerProcesses::ensure_server(WorkerKeyId number) {
   events.on_frame = [this](wire::Incoming& frame) { server_frame(frame); };
   events.on_ended = [this, number] { server_ended(number); };
   key.server = std::make_unique<ForkServerLink>(loop_, spawner_, limits_, std::move(events));
-  Status started = key.server->start(ForkServerCommand::of(key.description, key.prepared));
+  Status started = number == kFirstKey && started_
+                       ? key.server->adopt(*std::exchange(started_, std::nullopt))
+                       : key.server->start(ForkServerCommand::of(key.description, key.prepared));
   if (!started.is_ok()) key.server.reset();
   return started;
 }

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -65,6 +66,8 @@ class WorkerProcesses {
   WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events);
   ~WorkerProcesses();
 
+  // Takes over the fork server of the first key that is defined. To be called before that.
+  void adopt(StartedForkServer server) { started_ = std::move(server); }
   // Returns the number of a key; equal keys have equal numbers. Begins to make the environment of the key.
   WorkerKeyId define(const wire::WorkerKey& key);
   // Starts the fork server of a key that has none, ahead of the first start().
@@ -145,6 +148,7 @@ class WorkerProcesses {
   std::map<WorkerKeyId, Key> keys_;
   std::map<wire::WorkerKey, WorkerKeyId> numbers_;
   WorkerKeyId last_key_ = 0;
+  std::optional<StartedForkServer> started_;  // until its key needs it
   std::map<ProcessId, WorkerProcess> workers_;
 };
 
