@@ -152,6 +152,7 @@ _NODE_KEYS: dict[str, Reader] = {
     "debug": _flag,
     "dashboard": _flag,
     "tracing": _flag,
+    "start_method": _text,
     "use_isolated_env": _flag,
 }
 _RAY_KEYS: dict[str, Reader] = {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "enter_context",
     "existing_job_context",
+    "forget_contexts",
     "fray_default_job_ctx",
     "get_default_job_ctx",
     "get_job_context",
@@ -155,6 +156,7 @@ def init(
     dashboard: bool | None = None,
     tracing: bool | None = None,
     memory_threshold: float | None = None,
+    start_method: str | None = None,
 ) -> JobContext:
     """Choose the engine on this machine's cores, with these settings, for the whole process, and return its context.
 
@@ -175,6 +177,9 @@ def init(
         memory_threshold: the share of the machine's or its container's memory above which tasks and actors are ended
             with `OutOfMemoryError`, such as 0.9; by default all but 5 %, or all but 1 GiB where that is less.
         tracing: tasks, calls of actors, jobs and waits are spans of OpenTelemetry; by default where FRAY_OTEL is 1.
+        start_method: ``"forkserver"``, the default: workers begin as new interpreters. ``"fork"``: they are copies of
+            this process as it is now, with all that it has imported, and need no time to start; see
+            docs/guides/start-methods.md. This process must have no other thread then.
 
     Raises:
         AlreadyInitializedError: there is a context with other settings; the message names them.
@@ -193,6 +198,7 @@ def init(
         "dashboard": dashboard,
         "tracing": tracing,
         "memory_threshold": memory_threshold,
+        "start_method": start_method,
     }
     settings = {key: value for key, value in given.items() if value is not None}
     with _process.lock:
@@ -212,6 +218,13 @@ def init(
         _process.chosen = build(Spec("local", settings))
         _process.settings = settings
         return _process.chosen
+
+
+def forget_contexts() -> None:
+    """Forget all contexts that were set or chosen: this process is the copy of a program and becomes a worker."""
+    _flow.set(None)
+    _process.scopes = [_Scope(None)]
+    _process.chosen, _process.settings = None, {}
 
 
 def shutdown() -> None:

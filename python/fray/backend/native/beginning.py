@@ -15,7 +15,15 @@ from fray._checks import check_actor_name
 from fray._settings import default_namespace
 from fray.backend.native.address import refuse_settings
 from fray.backend.native.breakpoints import DEBUG_VARIABLE
-from fray.backend.native.launch import Opening, attach, check_settings, namespace_env, start_embedded
+from fray.backend.native.launch import (
+    Opening,
+    attach,
+    check_settings,
+    check_start_method,
+    fork_embedded,
+    namespace_env,
+    start_embedded,
+)
 from fray.backend.native.needs import Needs
 from fray.backend.native.tracing import trace_program
 
@@ -49,6 +57,7 @@ def begin(
     dashboard: bool = False,
     tracing: bool | None = None,
     memory_threshold: float | None = None,
+    start_method: str | None = None,
 ) -> Begun:
     """Start or greet the node of a `NativeJobContext`, which says what these mean, and do not wait for its answer.
 
@@ -63,9 +72,11 @@ def begin(
     if address is not None:
         given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
         given |= {"resources": resources, "max_workers": max_workers, "memory_threshold": memory_threshold}
+        given["start_method"] = start_method
         refuse_settings(address, given)
         return Begun(attach(address, extra_env), None, namespace, extra_env, debug)
     check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources, memory_threshold)
+    check_start_method(start_method)
     options = {
         "cpus": cpus,
         "memory_bytes": memory,
@@ -77,6 +88,8 @@ def begin(
         "dashboard": True if dashboard else None,
     }
     prestart = int(min(cpus or len(os.sched_getaffinity(0)), _MOST_PRESTARTED))
+    if start_method == "fork":  # what the program has imported, its copies have too
+        return Begun(fork_embedded(options, prestart, extra_env), None, namespace, extra_env, debug)
     needs = Needs()
     with closing_on_failure(needs):
         return Begun(start_embedded(options, prestart, extra_env, needs.path), needs, namespace, extra_env, debug)

@@ -61,6 +61,7 @@ class NativeJobContext(JobContext):
         worker_env: variables of all workers, for contexts that are built on this one.
         dashboard: a node that is started for this process answers HTTP as a started one does.
         tracing: this program and its tasks are traced; by default where FRAY_OTEL says so.
+        start_method: ``"fork"`` for workers that are copies of this process; ``"forkserver"`` is the default.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.
@@ -96,6 +97,7 @@ class NativeJobContext(JobContext):
         dashboard: bool = False,
         tracing: bool | None = None,
         memory_threshold: float | None = None,
+        start_method: str | None = None,
     ) -> None:
         self._go_on(
             begin(
@@ -112,6 +114,7 @@ class NativeJobContext(JobContext):
                 dashboard,
                 tracing,
                 memory_threshold,
+                start_method,
             )
         )
 

@@ -22,8 +22,10 @@ __all__ = [
     "WorkerKey",
     "attach",
     "check_settings",
+    "check_start_method",
     "cpp_worker_key",
     "current_folder",
+    "fork_embedded",
     "interpreter_command",
     "namespace_env",
     "search_path",
@@ -70,6 +72,15 @@ def check_settings(
         raise SettingsError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
+def check_start_method(start_method: str | None) -> None:
+    """Raise SettingsError for another start method than the two that there are."""
+    if start_method not in (None, "fork", "forkserver"):
+        raise SettingsError(
+            f"start_method must be 'forkserver', where workers begin as new interpreters, or 'fork', where they are "
+            f"copies of this process; got {start_method!r}"
+        )
+
+
 class Opening:
     """A connection to a node that has been told who we are, and has not answered yet.
 
@@ -81,6 +92,7 @@ class Opening:
         settings: of a node that is started, as JSON.
         prestart: how many workers are started at once.
         key: of the workers.
+        socket: descriptor of the socket to a node that was started already, which this object closes; -1 for none.
 
     Raises:
         NodeDiedError: there is no node, or it cannot start.
@@ -88,9 +100,11 @@ class Opening:
         VersionMismatchError: it is of another release.
     """
 
-    def __init__(self, address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> None:
+    def __init__(
+        self, address: str | None, program: str, settings: str, prestart: int, key: WorkerKey, socket: int = -1
+    ) -> None:
         with _errors_of_nodes():
-            self._begun = _native.begin_open(address, program, settings, prestart, *key)
+            self._begun = _native.begin_open(address, program, settings, prestart, *key, socket)
 
     def client(self) -> _native.Client:
         """Wait for the node's answer and return the client; once. Raises what the constructor does."""
@@ -102,13 +116,28 @@ def start_embedded(
     options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None, needs_file: str = ""
 ) -> Opening:
     """Start a node that lives as long as this process needs it; its fork server reads `needs_file`."""
-    import json  # not needed by the processes of a node, which import this module too
-
-    settings = json.dumps({key: value for key, value in options.items() if value is not None})
+    settings = _settings_text(options)
     command, path, folder, environment = worker_key(extra_env)
     if needs_file:
         command = [*command, "-X", f"{NEEDS_OPTION}={needs_file}"]
     return Opening(None, fray_program(), settings, prestart, (command, path, folder, environment))
+
+
+def fork_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[str, str]) -> Opening:
+    """Start a node that lives as long as this process needs it, and whose workers are copies of this process."""
+    from fray.backend.native.forked import start_node
+
+    key = worker_key(extra_env)
+    _, path, _, environment = key
+    variables = dict(zip(environment[::2], environment[1::2], strict=True))
+    socket = start_node(fray_program(), _settings_text(options), path, variables)
+    return Opening(None, "", "", prestart, key, socket)
+
+
+def _settings_text(options: dict[str, Any]) -> str:
+    import json  # not needed by the processes of a node, which import this module too
+
+    return json.dumps({key: value for key, value in options.items() if value is not None})
 
 
 def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Opening:

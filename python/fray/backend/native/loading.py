@@ -7,6 +7,7 @@ makes a fork unsafe, or changes what every worker would inherit, the loader is g
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
@@ -19,7 +20,7 @@ from typing import Any
 from fray.backend.native.needs import FILE_NAME, HEADER_BYTES, Known
 from fray.backend.native.threads import use_threads
 
-__all__ = ["Loading", "frozen_imports"]
+__all__ = ["Loading", "frozen_imports", "other_threads"]
 
 _THREADS_THAT_EXPECT_FORKS = frozenset(("jemalloc_bg_thd",))
 """Names of threads whose libraries are made for fork(): they go on in the child without the thread."""
@@ -99,19 +100,21 @@ def _can_be_forked() -> bool:
 
     A library that expects forks ends its threads before one (`pthread_atfork`) and starts them again when needed.
     """
-    if not _other_threads():
+    if not other_threads():
         return True
     child = os.fork()
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)
-    return not _other_threads()
+    return not other_threads()
 
 
-def _other_threads() -> list[str]:
+def other_threads() -> list[str]:
+    """Return the names of the threads of this process but this one and those of libraries that are made for forks."""
+    this = _thread.get_native_id()
     names: list[str] = []
     for thread in os.listdir("/proc/self/task"):
-        if int(thread) == os.getpid():
+        if int(thread) == this:
             continue
         try:
             with open(f"/proc/self/task/{thread}/comm") as file:

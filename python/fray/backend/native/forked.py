@@ -1,0 +1,213 @@
+"""Starts a node whose workers are copies of this process, as those of `multiprocessing` are with "fork".
+
+::
+
+    program ── fork ─▶ starter ── fork ─▶ starter's child ── fork ─▶ its child
+                       ends               becomes the node           becomes the fork server
+
+The starter ends at once, so that the program has no child that it does not know. The fork server is the node's child,
+as one that the node has started itself.
+
+What a fork copies is made fit for a worker (`_become_fork_server`): the workers must neither hold the program's sockets
+and pipes open, nor run its handlers of signals and what it has registered for its end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import gc
+import os
+import stat
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+from fray.backend.native.loading import other_threads
+from fray.errors import NodeDiedError, SettingsError
+
+__all__ = ["start_node"]
+
+_signal: Any = import_module("_signal")  # see `fray.backend.native.worker`
+_socket: Any = import_module("_socket")  # a pair of sockets needs nothing of `socket`
+
+_FIRST_OF_NODE = 3
+"""The descriptors of the node, in this order: the program's socket, the fork server's socket, its output."""
+_IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
+_SHARED = tuple(
+    f"fray.{name}" for name in ("_by_value", "backend.native.context", "backend.native.engine", "backend.native.worker")
+)
+"""Modules that this process or its workers need soon: what is loaded before the fork, they load once."""
+_kept: list[object] = []
+"""The program's standard streams: freeing them would write out what is in their buffers."""
+
+
+def start_node(program: str, settings: str, path: list[str], environment: dict[str, str]) -> int:
+    """Start a node whose fork server is a copy of this process, and return the descriptor of the socket to the node.
+
+    Args:
+        program: ``fray``.
+        settings: of the node, as JSON.
+        path: where workers look for modules.
+        environment: the variables of the workers.
+
+    Raises:
+        SettingsError: this process has other threads: a lock that one of them holds would never be released in a copy.
+        NodeDiedError: this process cannot be copied.
+    """
+    _refuse_threads([each.name for each in threading.enumerate() if each is not threading.current_thread()])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()  # what is in the buffers is this process's alone to write
+    for name in _SHARED:
+        import_module(name)
+    descriptors: list[int] = []
+    ours_only = 0
+    try:
+        for pair in (_socket_pair, _socket_pair, os.pipe):
+            descriptors += pair()
+        _, nodes, link, servers_link, output, servers_output = descriptors
+        with _signals_blocked():
+            starter = os.fork()
+            if starter == 0:
+                of_node, of_server = (nodes, link, output), (servers_link, servers_output)
+                _be_starter(program, settings, of_node, of_server, path, environment)
+        if _exit_code(starter) != 0:
+            raise NodeDiedError("the starter of the node could not be copied a second time; see the lines above")
+        # Libraries that expect forks have ended their threads for this one.
+        _refuse_threads(other_threads())
+        ours_only = 1
+    except OSError as error:
+        raise NodeDiedError(f"this process cannot be copied: {error}") from error
+    finally:
+        # Without our end a node that was started ends too.
+        for descriptor in descriptors[ours_only:]:
+            os.close(descriptor)
+    return descriptors[0]
+
+
+def _refuse_threads(names: list[str]) -> None:
+    if names:
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise SettingsError(
+            f"start_method='fork' copies this process, which has other threads ({shown}); a lock that one of them "
+            "holds would never be released in the copy. Make the context before they start, or leave start_method out"
+        )
+
+
+def _socket_pair() -> tuple[int, int]:
+    one, other = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_NONBLOCK)
+    return one.detach(), other.detach()
+
+
+@contextmanager
+def _signals_blocked() -> Generator[None, None, None]:
+    """Hold back signals, whose handlers are the program's: its copies set their own before they let any through."""
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+    try:
+        yield
+    finally:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+
+
+def _exit_code(child: int) -> int:
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except ChildProcessError:  # this program has the kernel reap its children, or reaps them itself
+        return 0
+
+
+# ---- in the copies, which never return into the program's code
+
+
+def _be_starter(
+    program: str,
+    settings: str,
+    of_node: tuple[int, ...],
+    of_server: tuple[int, int],
+    path: list[str],
+    environment: dict[str, str],
+) -> NoReturn:
+    try:
+        if os.fork() != 0:
+            os._exit(0)
+        os.setsid()  # outside of the program's terminal
+        fork_server = os.fork()
+        if fork_server == 0:
+            _become_fork_server(*of_server, path, environment)
+        _become_node(program, settings, of_node, fork_server)
+    except BaseException:
+        import_module("traceback").print_exc()
+    finally:
+        os._exit(1)
+
+
+def _become_node(program: str, settings: str, descriptors: tuple[int, ...], fork_server: int) -> NoReturn:
+    above = _FIRST_OF_NODE + len(descriptors)
+    copies = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above) for descriptor in descriptors]
+    for number, copy in enumerate(copies, _FIRST_OF_NODE):
+        os.dup2(copy, number)
+    _reset_signals(())
+    arguments = ["node", "--embedded", "--client-fd", str(_FIRST_OF_NODE), "--fork-server", str(fork_server)]
+    os.execv(program, [program, *arguments, "--log-fd", "2", "--options-json", settings])
+
+
+def _become_fork_server(link: int, output: int, path: list[str], environment: dict[str, str]) -> NoReturn:
+    os.setpgid(0, 0)
+    sys.settrace(None)
+    sys.setprofile(None)
+    _let_go_of_descriptors(link, output)
+    _open_standard_streams()
+    atexit._clear()  # pyright: ignore[reportPrivateUsage]
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:] = path
+    import_module("fray.job.current").forget_contexts()
+    collects = gc.isenabled()
+    gc.disable()
+    _reset_signals(_IGNORED_BY_PYTHON)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    from fray.backend.native import fork_server
+
+    fork_server.main(link, collects)
+    os._exit(0)
+
+
+def _let_go_of_descriptors(link: int, output: int) -> None:
+    """Put ``/dev/null`` in the place of the program's sockets and pipes, and of its standard streams.
+
+    Whoever is at the other end of one is to see it closed when the program closes it. The numbers stay taken, because
+    objects of the program that are freed later close them. Files stay open, as they do for `multiprocessing`.
+    """
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor <= 2 or descriptor in (null, link, output):
+            continue
+        with suppress(OSError):  # that of the listing itself is closed
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.dup2(null, descriptor, inheritable=False)
+    os.dup2(null, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(null)
+    os.close(output)
+
+
+def _open_standard_streams() -> None:
+    _kept.extend([sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__])
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        errors = "backslashreplace" if name == "stderr" else "surrogateescape"
+        stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _reset_signals(ignored: tuple[int, ...]) -> None:
+    """Give all signals their defaults but `ignored`, and let them through."""
+    for number in _signal.valid_signals():
+        with suppress(OSError):  # SIGKILL, SIGSTOP, and those of the C library
+            _signal.signal(number, _signal.SIG_IGN if number in ignored else _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
