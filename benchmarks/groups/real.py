@@ -83,8 +83,7 @@ def real(program: RealProgram, bench: Bench) -> Round:
         figures = {"first_s": first}
         if bench.peer != "ray":  # most of Ray is in daemons that other rows use too
             figures["peak_mb"] = _peak_bytes(bench, call) / 1e6
-        came_to = {hashlib.blake2b(repr(result).encode(), digest_size=6).hexdigest() for result in results}
-        return Measurement(seconds, figures, "/".join(sorted(came_to)))
+        return Measurement(seconds, figures, _digests(results))
 
     return one_round
 
@@ -108,6 +107,30 @@ def beside_load(program: RealProgram, bench: Bench) -> Round:
         return Measurement(beside / alone, {"alone_s": alone, "beside_s": beside})
 
     return one_round
+
+
+def first_call(program: RealProgram, bench: Bench) -> Round:
+    """Seconds from an engine's start to the end of its first call, with workers that are copies of this process."""
+    given = program.prepare(bench.size(program.full, program.quick))
+
+    def one_round() -> Measurement:
+        results: list[Any] = []
+        with ExitStack() as closing:
+
+            def start() -> None:
+                tools = open_tools(bench.peer, "forked", None)
+                closing.enter_context(tools.closing)
+                results.append(program.run(tools, given))
+
+            seconds = seconds_of(start)
+        return Measurement(seconds, {}, _digests(results))
+
+    return one_round
+
+
+def _digests(results: list[Any]) -> str:
+    """Return a short text that is the same for the same results; their number does not matter."""
+    return "/".join(sorted({hashlib.blake2b(repr(result).encode(), digest_size=6).hexdigest() for result in results}))
 
 
 def _peak_bytes(bench: Bench, call: Callable[[], None]) -> int:
@@ -137,7 +160,7 @@ def _watched(bench: Bench) -> Iterator[list[int]]:
         watcher.join()
 
 
-ROWS = tuple(
+_REAL = tuple(
     Row(
         f"real_{program.name}",
         "s",
@@ -152,7 +175,8 @@ ROWS = tuple(
     )
     for module in _MODULES
     for program in module.PROGRAMS
-) + tuple(
+)
+_LOADED = tuple(
     Row(
         f"loaded_{program.name}",
         "x",
@@ -167,3 +191,20 @@ ROWS = tuple(
     for module in (frames, texts, rollouts, service)
     for program in module.PROGRAMS
 )
+_FORKED = tuple(
+    Row(
+        f"forked_{program.name}",
+        "s",
+        "lower",
+        f"{program.does}; engine's start and first call, workers copied by fork",
+        partial(first_call, program),
+        peers=("fray", "pool"),
+        targets=(TimesPeer(1, "pool"),),
+        warm=False,
+        timeout_seconds=180,
+    )
+    for module in (learning, frames, texts, pi, rollouts, short_programs)
+    for program in module.PROGRAMS
+    if "pool" in program.peers
+)
+ROWS = _REAL + _LOADED + _FORKED

@@ -10,7 +10,7 @@ from benchmarks.real.tools import Tools
 
 
 def short_programs(tools: Tools, turns: int) -> str:
-    command = [sys.executable, "-m", "benchmarks.programs.short", tools.peer, str(turns)]
+    command = [sys.executable, "-m", "benchmarks.programs.short", tools.peer, tools.kind, str(turns)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

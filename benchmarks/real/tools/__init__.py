@@ -22,11 +22,13 @@ class Tools(ABC):
 
     Attributes:
         peer: its name.
+        kind: of Fray's contexts, as `open_tools` takes it.
         joblib_backend: what `joblib.parallel_config` is told.
         dask_scheduler: what Dask's `compute` is told.
     """
 
     peer = ""
+    kind = "native"
 
     def __init__(self) -> None:
         self.closing = ExitStack()
@@ -83,7 +85,7 @@ def open_tools(peer: str, fray_context: str, ray_address: str | None, waiters: i
 
     Args:
         peer: its name.
-        fray_context: "native" or "thread".
+        fray_context: "native", "thread", or "forked" for the native one with workers that are copies of this process.
         ray_address: of the Ray to connect to.
         waiters: processes of an engine that has no tasks without a CPU.
     """

@@ -16,7 +16,11 @@ class FrayTools(Tools):
 
     def __init__(self, kind: str) -> None:
         super().__init__()
-        opened = fray.init(cpus=CPUS) if kind == "native" else fray.ThreadContext(max_workers=CPUS)
+        self.kind = kind
+        if kind == "thread":
+            opened: fray.JobContext = fray.ThreadContext(max_workers=CPUS)
+        else:
+            opened = fray.init(cpus=CPUS, start_method="fork" if kind == "forked" else None)
         self._context = self.closing.enter_context(opened)
         self._waiting = fray.TaskOptions(resources={"CPU": 0})
 
