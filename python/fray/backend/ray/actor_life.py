@@ -15,6 +15,10 @@ __all__ = ["free_name", "named_actors", "state_of", "wait_until_gone", "wait_unt
 _NAME_FREE_SECONDS = 10.0
 _RESTART_SECONDS = 60.0
 _LOOK_SECONDS = 0.01
+_HEAR_SECONDS = 0.1
+"""What the news of a restart may take to reach this process, which may have missed seeing itself hear of it."""
+_ALIVE = 2
+"""`ALIVE` of `ActorTableData.ActorState` in Ray's `gcs.proto`; the state is None for an actor not called from here."""
 _RAYS_OWN = ("_ray_internal_", "SUPERVISOR_ACTOR_RAY_NAMESPACE")
 
 
@@ -44,11 +48,20 @@ def wait_until_gone(link: RayActorLink) -> None:
 
 
 def wait_until_restarted(link: RayActorLink, restarts: int) -> None:
-    """Wait until the actor was restarted or has ended: a call sent to the old process would be lost."""
+    """Wait until the actor was restarted, and this process knows it, or has ended.
+
+    A call that is sent to the old process would be lost, and Ray refuses one while this process believes that the actor
+    is being restarted; it hears of the end of a restart later than the server that `state_of` asks.
+    """
     deadline = time.monotonic() + _RESTART_SECONDS
+    heard = False
     while time.monotonic() < deadline:
+        here = link.ray_handle._get_local_state()
+        heard = heard or here != _ALIVE
         state, now = state_of(link)
-        if state == "DEAD" or (state == "ALIVE" and now > restarts):
+        if state == "DEAD" or (state == "ALIVE" and now > restarts and here in (_ALIVE, None)):
+            if not heard:
+                time.sleep(_HEAR_SECONDS)
             return
         time.sleep(_LOOK_SECONDS)
 
