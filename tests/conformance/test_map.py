@@ -86,6 +86,17 @@ def test_refs_among_the_items(ctx: JobContext, batch):
     assert list(ctx.map(square, items, batch=batch)) == [n * n for n in range(20)]
 
 
+@pytest.mark.behaviour("T041")
+@pytest.mark.parametrize("retries", [False, (OSError,)])
+def test_lists_of_generators_beside_other_values(ctx: JobContext, retries):
+    def value_or_items(number):
+        return (each for each in range(number)) if number % 3 == 0 else str(number) if number % 3 == 1 else number
+
+    options = TaskOptions(retry_exceptions=retries)
+    expected = [[*range(n)] if n % 3 == 0 else str(n) if n % 3 == 1 else n for n in range(40)]
+    assert list(ctx.map(value_or_items, range(40), options=options)) == expected
+
+
 @pytest.mark.behaviour("T037")
 @pytest.mark.parametrize("batch", [1, 7, 1000])
 def test_fixed_batches(ctx: JobContext, batch: int):

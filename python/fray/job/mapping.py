@@ -7,10 +7,12 @@ alone in its batch, as an argument of the task, so that the engine waits for its
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import length_hint
 from typing import Any, Literal, cast
 
@@ -23,7 +25,7 @@ from fray.types import TaskOptions
 __all__ = ["map_items"]
 
 TARGET_SECONDS = 0.020
-LAST_SECONDS = 0.004
+LAST_SECONDS = 0.002
 """Batches get no shorter than this towards the end, where each is one more result that the driver wakes up for."""
 BUDGET_SECONDS = 5 * TARGET_SECONDS
 MAX_BATCH = 10_000
@@ -115,10 +117,12 @@ class _Mapper:
                 batch = self._in_flight[0] if ordered else self._first_ready()
                 result = self._engine.get(batch.ref, None)
                 self._settle(batch, result)
-                for value in result.values:
-                    self._items_out -= 1
-                    yield value
-                    if self._max_items is not None:
+                if self._max_items is None:
+                    yield from result.values
+                else:
+                    for value in result.values:
+                        self._items_out -= 1
+                        yield value
                         self._fill()
                 if result.failure is not None:
                     raise unpack_exception(result.failure)
@@ -132,7 +136,8 @@ class _Mapper:
             items = self._take(self._room_for_items())
             if items:
                 self._send(items, len(self._in_flight))
-                self._items_out += len(items)
+                if self._max_items is not None:
+                    self._items_out += len(items)
 
     def _room(self) -> bool:
         if self._max_items is not None:
@@ -154,21 +159,21 @@ class _Mapper:
         self._held_ref = []
         if taken:
             return taken
+        patience = TARGET_SECONDS if self._auto else math.inf
         started = time.monotonic()
-        while len(taken) < limit:
-            try:
-                item = next(self._source)
-            except StopIteration:
-                self._exhausted = True
-                break
-            if isinstance(item, ObjectRef):
-                if taken:
-                    self._held_ref = [item]
-                    break
-                return [item]
+        no_refs: set[object] = set()  # types of items: to ask each one of a million items would take long
+        for item in self._source:
+            if type(item) not in no_refs:
+                if isinstance(item, ObjectRef):
+                    if taken:
+                        self._held_ref = [item]
+                        return taken
+                    return [item]
+                no_refs.add(cast("object", type(item)))
             taken.append(item)
-            if self._auto and time.monotonic() - started > TARGET_SECONDS:
-                break
+            if len(taken) >= limit or time.monotonic() - started > patience:
+                return taken
+        self._exhausted = True
         return taken
 
     def _send(self, items: list[Any], place: int) -> None:
@@ -218,29 +223,43 @@ def _run_batch(
     fn: Callable[[Any], Any], retry: TaskOptions | None, budget: float | None, items: list[Any]
 ) -> _BatchResult:
     """Call `fn` for each item until one fails or `budget` seconds are over; the first is always called."""
+    call = fn if retry is None else _with_retries(fn, retry)
+    patience = math.inf if budget is None else budget
     values: list[Any] = []
     failure = None
     started = time.perf_counter()
     seconds = 0.0
-    for item in items:
-        if values and budget is not None and seconds > budget:
-            break
-        try:
-            values.append(_call(fn, item, retry))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as exc:
-            failure = pack_exception(exc, getattr(fn, "__name__", "map"))
-            break
-        seconds = time.perf_counter() - started
+    no_generators: set[object] = set()  # types of values; see `_Mapper._take`
+    try:
+        for item in items:
+            value = call(item)
+            if type(value) not in no_generators:
+                if isinstance(value, Generator):
+                    value = _listed(cast("Generator[Any, Any, Any]", value))
+                else:
+                    no_generators.add(cast("object", type(value)))
+            values.append(value)
+            seconds = time.perf_counter() - started
+            if seconds > patience:
+                break
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:
+        failure = pack_exception(exc, getattr(fn, "__name__", "map"))
     return _BatchResult(values, failure, seconds)
 
 
-def _call(fn: Callable[[Any], Any], item: Any, retry: TaskOptions | None) -> Any:
-    """Return the value for one item; that of a generator function is the list of its items, as with `get`."""
+def _with_retries(fn: Callable[[Any], Any], retry: TaskOptions) -> Callable[[Any], Any]:
+    """Return a function that calls `fn` until it succeeds or `retry` says that it may not again."""
 
-    def once() -> Any:
+    def once(item: Any) -> Any:
         value = fn(item)
-        return list(cast("Generator[Any, Any, Any]", value)) if isinstance(value, Generator) else value
+        # A generator function runs while its items are listed.
+        return _listed(cast("Generator[Any, Any, Any]", value)) if isinstance(value, Generator) else value
 
-    return once() if retry is None else call_with_retries(once, retry)
+    return lambda item: call_with_retries(partial(once, item), retry)
+
+
+def _listed(generator: Generator[Any, Any, Any]) -> list[Any]:
+    """Return what a generator function gives for an item: the list of its items, as with `get`."""
+    return list(generator)
