@@ -75,7 +75,8 @@ def start_node(program: str, settings: str, path: list[str], environment: dict[s
             if starter == 0:
                 of_node, of_server = (nodes, link, output), (servers_link, servers_output)
                 _be_starter(program, settings, of_node, of_server, path, environment)
-        if _exit_code(starter) != 0:
+            exit_code = _exit_code(starter)  # which has only to fork once
+        if exit_code != 0:
             raise NodeDiedError("the starter of the node could not be copied a second time; see the lines above")
         # Libraries that expect forks have ended their threads for this one.
         _refuse_threads(other_threads())
