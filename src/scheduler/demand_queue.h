@@ -8,6 +8,7 @@
 // Failure:    none; unknown demands are answered with nullptr.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,11 +25,18 @@ struct DemandChange {
   std::uint32_t demand = 0;  // the client's own number; one number means one shape for as long as it has leases
   std::uint32_t count = 0;   // further leases wanted now; absolute
   WorkShape shape;
-  bool dedicated = false;        // for an actor: a worker of its own for its life; see lease_table.h
-  bool needs_no_worker = false;  // for a reservation
+  std::optional<std::uint32_t> leases;  // those that `count` is wanted beside; nullopt: those that the client has
+  bool dedicated = false;               // for an actor: a worker of its own for its life; see lease_table.h
+  bool needs_no_worker = false;         // for a reservation
 
   // It takes nothing from anybody, so it is served first and counts for nothing. Its count is 1.
   bool at_once() const { return dedicated && shape.resources.empty(); }
+  // The further leases that are left to grant to a client that has `held`: some may have been on their way to it when it
+  // asked.
+  std::uint32_t left_to_grant(std::uint32_t held) const {
+    const std::uint32_t crossed = leases && held > *leases ? held - *leases : 0;
+    return count - std::min(count, crossed);
+  }
 };
 
 struct Demand {

@@ -88,6 +88,11 @@ std::uint32_t LeaseLedger::running(ProcessId client) const {
   return running;
 }
 
+std::uint32_t LeaseLedger::held(const GroupName& group) const {
+  auto found = groups_.find(group);
+  return found == groups_.end() ? 0 : found->second.running + found->second.blocked;
+}
+
 ProcessId LeaseLedger::tree(ProcessId client) const {
   // The number of steps is bounded, because idle workers with demands of their own could lease each other in a circle.
   for (std::size_t step = 0; step <= leases_.size() + parents_.size(); ++step) {

@@ -82,6 +82,7 @@ class LeaseLedger {
   const std::map<GroupName, LeaseGroup>& groups() const { return groups_; }
   const std::unordered_map<LeaseId, HeldLease>& leases() const { return leases_; }
   std::uint32_t running(ProcessId client) const;
+  std::uint32_t held(const GroupName& group) const;
   std::uint32_t blocked() const { return blocked_; }  // dedicated ones not counted
 
   // The root above `client`: itself unless it is a leased worker or has a parent.

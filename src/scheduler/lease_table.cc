@@ -19,9 +19,10 @@ void LeaseTable::client_left(ProcessId client) {
   state_.workers.doom(client, true);
 }
 
-void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
+void LeaseTable::demand_changed(ProcessId client, DemandChange demand) {
   if (!state_.clients.contains(client)) return state_.contradict();
   state_.changed = true;
+  demand.count = demand.left_to_grant(state_.ledger.held({client, demand.demand}));
   if (demand.count > 0) state_.workers.forgive(demand.shape.key);
   state_.demands.change(client, demand);
   if (demand.count > 0) reservations_.check(*state_.demands.find(client, demand.demand));

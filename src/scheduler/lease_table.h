@@ -46,7 +46,7 @@ class LeaseTable {
   // The client's demands vanish and the workers that it leases are killed, because nobody is left who could take the
   // results of their tasks. A worker that is no client any more gets no further lease.
   void client_left(ProcessId client);
-  void demand_changed(ProcessId client, const DemandChange& demand);
+  void demand_changed(ProcessId client, DemandChange demand);
 
   // A StartWorker was carried out and the process has a number; ready when it said hello; failed when it could not
   // start. After WorkerTable::kStartAttempts failures in a row (death before ready is one) the key's demands are

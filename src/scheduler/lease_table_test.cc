@@ -150,6 +150,24 @@ TEST(LeaseTable, DemandsForNothingAreGrantedUpToTheWorkerLimit) {
   EXPECT_EQ(reason_of(bench.table, 0).text, "waits: 4 workers exist, the limit");
 }
 
+TEST(LeaseTable, LeasesOnTheirWayToAClientThatAsksAgainCountAmongThoseThatItAsksFor) {
+  Bench bench({.total = cpu(1), .max_workers = 32});
+  bench.join(kAnn);
+  const auto ask = [&](std::uint32_t count, std::uint32_t leases) {
+    DemandChange wanted = demand(0, count, {});
+    wanted.leases = leases;
+    bench.table.demand_changed(kAnn, wanted);
+    return only<GrantLease>(bench.settle());
+  };
+  const std::vector<GrantLease> first = ask(3, 0);
+  EXPECT_EQ(first.size(), 3u);
+  EXPECT_EQ(ask(5, 0).size(), 2u) << "three of the five are on their way";
+  EXPECT_TRUE(ask(1, 2).empty()) << "more than one is on its way";
+  EXPECT_EQ(ask(1, 5).size(), 1u);
+  bench.table.lease_returned(kAnn, first.front().lease);
+  EXPECT_EQ(ask(1, 5).size(), 1u);
+}
+
 TEST(LeaseTable, AtTheLimitAnIdleWorkerOfAnotherKeyMakesRoom) {
   Bench bench(1, 1);
   bench.join(kAnn);

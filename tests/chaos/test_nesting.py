@@ -65,7 +65,7 @@ def test_tasks_that_wait_all_at_once_find_the_same_workers_when_they_do_so_again
 
     first = round_of_waits(1)
     assert len(first) == 8
-    eventually(lambda: idle() >= first)  # the driver has given back the leases that it does not use
+    eventually(lambda: idle() == first)  # no more were started, and the driver has given their leases back
     assert round_of_waits(2) == first
 
 

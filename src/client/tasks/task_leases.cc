@@ -67,6 +67,7 @@ void TaskTable::send_demand(TaskQueue* queue, std::uint32_t count) {
   wire::Demand message;
   message.demand = queue->number;
   message.count = count;
+  message.leases = queue->leases;
   message.shape = queue->shape;
   link_.send(wire::ControlType::kDemand, 0, message);
   link_.flush();
@@ -91,8 +92,8 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
     link_.send(wire::ControlType::kReturnLease, id);
     return;
   }
-  queue->told = kUnknownDemand;  // the grant may have crossed the last demand, which the node may not know
-  if (!fd.is_open()) {           // no descriptor was free for it: try again later
+  if (queue->told > 0 && queue->told != kUnknownDemand) --queue->told;
+  if (!fd.is_open()) {  // no descriptor was free for it: try again later
     link_.send(wire::ControlType::kReturnLease, id);
     if (queue->leases == 0 && ++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) {
       queue->times_without_descriptors = 0;

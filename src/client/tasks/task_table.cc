@@ -168,6 +168,7 @@ void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
       std::find_if(sent.begin(), sent.end(), [&](Task* task) { return task->number() == lost.facts.last_task; });
   std::ptrdiff_t started = last == sent.end() ? 0 : last - sent.begin() + 1;
   drop_lease(lease);
+  queue->told = kUnknownDemand;  // the loss may have crossed the last demand, which told of the lease
   for (auto position = static_cast<std::ptrdiff_t>(sent.size()) - 1; position >= 0; --position) {
     Task* task = sent[static_cast<std::size_t>(position)];
     if (position >= started && task->unwanted) {
@@ -196,6 +197,7 @@ void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string
   TaskQueue* queue = queues_->at(demand);
   if (queue == nullptr) return;
   for (Task* task : take_ready(queue)) ledger_.fail(task, code, reason);
+  queue->told = kUnknownDemand;  // the node may have dropped the demand
   tell_demand(queue);
 }
 

@@ -141,6 +141,8 @@ class TaskTableTest : public ::testing::Test {
       if (frame.header.type == static_cast<std::uint8_t>(ControlType::kDemand)) {
         const wire::Demand demand = wire::decode<wire::Demand>(frame.body).value();
         demand_ = demand.count;
+        known_leases_ = demand.leases;
+        ++demands_;
         demand.count > 0 ? told_.insert(demand.demand).second : told_.erase(demand.demand) > 0;
       }
       if (frame.header.type == static_cast<std::uint8_t>(ControlType::kForgetKey)) {
@@ -187,7 +189,9 @@ class TaskTableTest : public ::testing::Test {
   std::uint32_t key_ = 0;  // of what is submitted
   std::vector<Object*> results_;
   std::uint32_t demand_ = 0;
-  std::set<std::uint32_t> told_;  // numbers of the demands that are not 0
+  std::uint32_t known_leases_ = 0;  // that the last demand told of
+  int demands_ = 0;                 // messages
+  std::set<std::uint32_t> told_;    // numbers of the demands that are not 0
   std::vector<std::uint32_t> forgotten_keys_;
   int returned_leases_ = 0;
   int kills_ = 0;
@@ -201,6 +205,26 @@ TEST_F(TaskTableTest, DemandGrowsWithTheQueueUpToTheCores) {
   for (int i = 0; i < 10; ++i) submit();
   read_node();
   EXPECT_EQ(demand_, 2u);
+}
+
+TEST_F(TaskTableTest, DemandTellsOfTheLeasesThatItIsBesideAndIsNotRepeatedForEachGrant) {
+  FakeWorker first;
+  FakeWorker second;
+  submit();
+  submit();
+  read_node();
+  EXPECT_EQ(demand_, 2u);
+  EXPECT_EQ(known_leases_, 0u);
+  const int told = demands_;
+  grant(1, &first);
+  for (int i = 0; i < 2; ++i) submit();
+  read_node();
+  EXPECT_EQ(demands_, told) << "the node knows that one is left to grant";
+  grant(2, &second);
+  table_.worker_lost(1, lost(0));
+  read_node();
+  EXPECT_EQ(demand_, 1u);
+  EXPECT_EQ(known_leases_, 1u);
 }
 
 TEST_F(TaskTableTest, TaskOfUnknownRunTimeIsNotQueuedBehindAnother) {

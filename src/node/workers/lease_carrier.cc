@@ -83,7 +83,8 @@ Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message
 
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
   FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, keys_.find(client, message.shape.key));
-  scheduler::DemandChange wanted{.demand = message.demand, .count = message.count, .shape = message.shape};
+  scheduler::DemandChange wanted{
+      .demand = message.demand, .count = message.count, .shape = message.shape, .leases = message.leases};
   wanted.shape.key = scheduler::key_for(key, message.shape.resources);
   table_.demand_changed(client, wanted);
   keys_.note_change();

@@ -85,9 +85,18 @@ void AuditedLeaseTable::forget_client(ProcessId client) {
 
 void AuditedLeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
   with_actors_ |= demand.dedicated;
-  if (clients_.contains(client)) demands_[{client, demand.demand}] = demand;
+  if (clients_.contains(client)) {
+    DemandChange& known = demands_[{client, demand.demand}] = demand;
+    known.count = demand.left_to_grant(leases_of(client, demand.demand));
+  }
   refused_.erase({client, demand.demand});
   table_.demand_changed(client, demand);
+}
+
+std::uint32_t AuditedLeaseTable::leases_of(ProcessId client, std::uint32_t demand) const {
+  return static_cast<std::uint32_t>(std::count_if(leases_.begin(), leases_.end(), [=](const auto& each) {
+    return each.second.client == client && each.second.demand == demand && !each.second.orphaned;
+  }));
 }
 
 void AuditedLeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
@@ -379,6 +388,7 @@ void AuditedLeaseTable::check(const GrantLease& command) {
   note(command.worker, "granted");
   worker->second.lease = command.lease;
   leases_[command.lease] = {.client = command.client,
+                            .demand = command.demand,
                             .worker = command.worker,
                             .resources = demand.shape.resources,
                             .devices = command.devices,

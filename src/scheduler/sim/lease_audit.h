@@ -62,6 +62,7 @@ class AuditedLeaseTable {
   };
   struct AuditedLease {
     ProcessId client = 0;
+    std::uint32_t demand = 0;
     ProcessId worker = 0;
     ResourceSet resources;
     DeviceSet devices;
@@ -81,6 +82,7 @@ class AuditedLeaseTable {
   std::string_view state_of(ProcessId worker) const;
   void note(ProcessId worker, std::string_view event);
   void forget_client(ProcessId client);
+  std::uint32_t leases_of(ProcessId client, std::uint32_t demand) const;
   void close(LeaseId lease);
   ResourceSet expected_free() const;
   std::uint32_t dedicated_leases() const;

@@ -211,8 +211,10 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
       table_.client_joined(id);
       return table_.worker_ready(id);
     case Kind::kDemand: {
-      return table_.demand_changed(
-          id, {.demand = message.number, .count = message.count, .shape = shape_of(message.number)});
+      return table_.demand_changed(id, {.demand = message.number,
+                                        .count = message.count,
+                                        .shape = shape_of(message.number),
+                                        .leases = message.leases});
     }
     case Kind::kReturnLease:
       return table_.lease_returned(id, message.lease);

@@ -59,6 +59,7 @@ class LeaseWorld {
     LeaseId lease = 0;
     std::uint32_t number = 0;  // of a demand or a task
     std::uint32_t count = 0;
+    std::uint32_t leases = 0;  // with a demand: those that the client has
   };
   using Channel = std::deque<Message>;
 
@@ -84,6 +85,7 @@ class LeaseWorld {
   struct Queue {
     std::deque<TaskId> tasks;
     std::uint32_t announced = 0;  // the count of the demand that the node knows
+    std::uint32_t most = 0;       // leases that were ever asked for, those that it had included
     std::uint32_t owed = 0;       // leases that the node has reclaimed and that did not go back yet
   };
   struct Direct {
@@ -173,6 +175,7 @@ class LeaseWorld {
   void send_tasks(ProcessId id);
   void return_drained(ProcessId id);
   void announce(ProcessId id);
+  static std::uint32_t leases_of(const Process& process, std::uint32_t demand);
   void read_down(ProcessId id);
   void read_direct_to_client(LeaseId lease);
   void read_direct_to_worker(LeaseId lease);

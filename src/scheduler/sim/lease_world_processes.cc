@@ -84,8 +84,15 @@ void LeaseWorld::announce(ProcessId id) {
     const auto wanted = std::min(kMostAnnounced, static_cast<std::uint32_t>(queue.tasks.size()));
     if (wanted == queue.announced) continue;
     queue.announced = wanted;
-    process.up.push_back({Kind::kDemand, 0, demand, wanted});
+    const std::uint32_t held = leases_of(process, demand);
+    queue.most = std::max(queue.most, wanted + held);
+    process.up.push_back({Kind::kDemand, 0, demand, wanted, held});
   }
+}
+
+std::uint32_t LeaseWorld::leases_of(const Process& process, std::uint32_t demand) {
+  return static_cast<std::uint32_t>(std::count_if(process.leases.begin(), process.leases.end(),
+                                                  [=](const auto& each) { return each.second.demand == demand; }));
 }
 
 void LeaseWorld::read_down(ProcessId id) {
@@ -96,6 +103,8 @@ void LeaseWorld::read_down(ProcessId id) {
     case Kind::kGrant:
       process.queues[message.number].announced = kUnsure;
       process.leases[message.lease].demand = message.number;
+      if (leases_of(process, message.number) > process.queues[message.number].most)
+        throw SimulationViolation("a client has more leases than it has ever asked for");
       break;
     case Kind::kReclaim:
       process.queues[message.number].owed += message.count;
