@@ -266,10 +266,13 @@ struct TestLease {
   }
 };
 
-inline TestLease lease_worker(TestClient& client, double cpus = 1) {
+// Leases one worker. `leases_before` is how many leases of demand 0 the client has already, which is
+// what it tells the node with its demand.
+inline TestLease lease_worker(TestClient& client, double cpus = 1, std::uint32_t leases_before = 0) {
   client.send(wire::ControlType::kDefineKey, 0, test_key());
   wire::Demand demand;
   demand.count = 1;
+  demand.leases = leases_before;
   EXPECT_TRUE(demand.shape.resources.set("CPU", cpus).is_ok());
   client.send(wire::ControlType::kDemand, 0, demand);
   TestLease lease;

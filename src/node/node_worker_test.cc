@@ -137,7 +137,7 @@ TEST(NodeWorkers, OrphansOfALivingWorkerOutliveOtherWorkersAndEndWithItsGuardian
   TestLease first = lease_worker(node.client());
   first.order('o');
   os::Fd orphan = watch_process(first.answer<pid_t>());
-  TestLease dying = lease_worker(node.client());
+  TestLease dying = lease_worker(node.client(), 1, 1);
   ASSERT_TRUE(dying.direct.is_open());
   dying.order('o');
   os::Fd other = watch_process(dying.answer<pid_t>());
