@@ -55,7 +55,7 @@ class LogStream : public Stream, public std::enable_shared_from_this<LogStream> 
   bool ended_ = false;
 };
 
-// The text of a piece of log as JSON has it; what is no UTF-8 becomes U+FFFD.
+// The text of a piece of log as JSON has it; bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view bytes);
 
 }  // namespace fray::http

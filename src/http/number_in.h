@@ -2,7 +2,7 @@
 //
 // Threading:  pure.
 // Ownership:  values.
-// Failure:    kInvalidArgument for what is no whole number, or above `most`.
+// Failure:    kInvalidArgument for a text that is not a whole number, or a number above `most`.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 //
 // Threading:  any thread; blocks for the connection's limit of the step at most.
 // Ownership:  the answer owns its bytes.
-// Failure:    as the connection; kUnavailable for what is no HTTP, kResourceExhausted for what is larger than the
-//             endpoint's limit.
+// Failure:    as the connection; kUnavailable for an answer that is not HTTP, kResourceExhausted for one that is
+//             larger than the endpoint's limit.
 #pragma once
 
 #include <string>

@@ -9,7 +9,8 @@
 //
 // Threading:  any thread.
 // Ownership:  the document is the caller's.
-// Failure:    what is no JSON, or nests too deeply, is a discarded document (is_discarded(), and of no other type).
+// Failure:    a text that is not JSON, or nests too deeply, is a discarded document: is_discarded(), and of no
+//             other type.
 #pragma once
 
 #include <cstddef>

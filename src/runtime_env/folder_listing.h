@@ -1,8 +1,9 @@
 // list_folder(): lists the files of a folder that belong into a snapshot of it.
 //
 // Left out: what .gitignore and .frayignore files say (those in a folder hold for what is below it; .frayignore wins),
-// .git and other version control, __pycache__, virtual environments, and what is no file, folder or link. Links are kept
-// as they are; a relative one that leads out of the folder becomes absolute, for the snapshot lies elsewhere.
+// .git and other version control, __pycache__, virtual environments, and anything that is not a file, folder or link.
+// Links are kept as they are; a relative one that leads out of the folder becomes absolute, because the snapshot lies
+// elsewhere.
 //
 // Threading:  any thread; reads the disk.
 // Ownership:  values.

@@ -222,7 +222,7 @@ def test_a_pickled_cluster_reaches_its_functions(cluster: Cluster, tmp_path: Pat
 
 
 @pytest.mark.behaviour("J011")
-def test_what_is_no_order_and_no_id_is_refused(cluster: Cluster) -> None:
+def test_command_and_id_of_a_wrong_type_are_refused(cluster: Cluster) -> None:
     for order in (print, ["python", "x.py"], "", "  ", None):
         with pytest.raises(TypeError, match="create_job needs a shell command"):
             cluster.create_job(order)  # type: ignore[arg-type]

@@ -6,7 +6,8 @@
 //
 // Threading:  a value.
 // Ownership:  none.
-// Failure:    read() returns kInvalidArgument for what is no number, with the variable's name and what is allowed.
+// Failure:    read() returns kInvalidArgument for a value that is not a number, with the variable's name and what is
+//             allowed.
 #pragma once
 
 #include <cstdint>

@@ -234,7 +234,7 @@ def _errors_of_nodes() -> Generator[None, None, None]:
 
 
 def _is_searched(entry: object) -> bool:
-    """Return whether an entry of sys.path can name anything; Python passes over what is no text as well."""
+    """Return whether an entry of sys.path can name anything; Python passes over entries that are not text as well."""
     if not isinstance(entry, str) or "\0" in entry:
         return False
     try:
