@@ -102,7 +102,7 @@ bench: .venv/.ready-bench  ## measure beside Ray and multiprocessing, into build
 	@PATH="$(CURDIR)/build/bench/site/fray/_bin:$$PATH" PYTHONPATH="$(CURDIR)/build/bench/site" RAY_worker_niceness=0 \
 	  $(PYTHON) -m benchmarks
 
-asan: .venv/.ready-sanitizers  ## all C++ tests and the Python suites under ASan and UBSan
+asan: .venv/.ready-sanitizers build  ## all C++ tests and the Python suites under ASan and UBSan
 	@$(STEP) "configure asan" cmake --preset asan
 	@$(STEP) "build asan" cmake --build build/asan
 	@$(PYTHON) tools/run_tests.py --sanitizer asan

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/reservation.h"
+#include "scheduler/reclaim_policy.h"
 #include "scheduler/wait_reasons.h"
 
 namespace fray::scheduler {
@@ -365,6 +367,16 @@ bool LeaseWorld::return_idle_leases() {
   return returned;
 }
 
+// What the reservations that wait, and are served before `row`, keep of what would be `available`.
+ResourceSet LeaseWorld::kept_by_reservations_before(const Demand& row, const ResourceSet& available) const {
+  ResourceSet kept;
+  for (const Demand* each : in_order_of_service(table_.table().state())) {
+    if (each == &row) return kept;
+    if (each->wanted.needs_no_worker) kept.add(kept_while_waiting(each->asked(), available));
+  }
+  return {};  // the row has no place in that order
+}
+
 // At rest, the leases that still exist are idle or blocked. Then nobody who has nothing may wait for an idle lease of
 // another tree, nor anybody for an idle lease of its own.
 void LeaseWorld::check_promises() {
@@ -390,6 +402,7 @@ void LeaseWorld::check_promises() {
     for (const auto& [id, lease] : ledger.leases()) {
       ResourceSet with = ledger.free();
       with.add(lease.shape.resources);
+      with.subtract(kept_by_reservations_before(*row, with));
       const bool may_be_asked = !lease.dedicated && !lease.blocked && !lease.orphaned;
       if (!may_be_asked || !with.covers(table_.table().state().devices.with_fragments(row->asked()))) continue;
       DeviceTable without = table_.table().state().devices;

@@ -163,6 +163,7 @@ class LeaseWorld {
   bool wake_something();
   bool return_idle_leases();
   void check_promises();
+  ResourceSet kept_by_reservations_before(const Demand& row, const ResourceSet& available) const;
   void check_everything_ended();
   void kill(ProcessId id);
 
