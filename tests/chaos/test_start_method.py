@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -12,8 +10,9 @@ from pathlib import Path
 import fray
 import pytest
 
-from tests.chaos.harness import current_marker, eventually, marked_processes, the_node
+from tests.chaos.harness import current_marker, eventually, marked_processes
 
+_ROOT = Path(__file__).parents[2]
 _PROGRAM = """
 import os, sys, time
 import fray
@@ -30,7 +29,7 @@ def add_one(number):
 def run(folder: Path, text: str, *, code: int = 0) -> list[str]:
     """Run a program with this text in it, and return the lines that it and its workers print."""
     script = folder / "program.py"
-    script.write_text(_PROGRAM + textwrap.dedent(text))
+    script.write_text(f"import sys\nsys.path.append({str(_ROOT)!r})\n" + _PROGRAM + textwrap.dedent(text))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.returncode == code, done.stderr
     return done.stdout.splitlines()
@@ -215,6 +214,31 @@ def test_a_program_with_other_threads_is_told_their_names_and_may_start_without_
     assert result == "3"
 
 
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [
+        pytest.param(True, "3", id="that-is-on-its-way-out"),
+        pytest.param(False, "has other threads (python", id="that-stays"),
+    ],
+)
+def test_a_thread_that_python_does_not_know_is_waited_for_and_then_named(tmp_path: Path, ends: bool, says: str) -> None:
+    text = f"""
+        import ctypes
+        of_c = ctypes.CDLL(None)
+        thread = ctypes.c_ulong()
+        of_c.pthread_create(ctypes.byref(thread), None, of_c.{"usleep" if ends else "sleep"}, ctypes.c_void_p(100_000))
+        try:
+            with fray.init(cpus=1, start_method="fork") as ctx:
+                print(ctx.get(ctx.create_task(add, (1, 2))))
+        except fray.SettingsError as error:
+            print(error)
+        sys.stdout.flush()
+        os._exit(0)  # which waits for no thread
+    """
+    (line,) = run(tmp_path, text)
+    assert says in line
+
+
 def test_a_program_without_free_descriptors_is_told_so(tmp_path: Path) -> None:
     text = """
         import resource
@@ -269,15 +293,24 @@ def test_the_spec_names_the_start_method(tmp_path: Path, monkeypatch: pytest.Mon
         fray.get_job_context()
 
 
-def test_new_workers_replace_copies_when_their_fork_server_has_died() -> None:
-    with fray.init(cpus=1, start_method="fork") as ctx:
-        worker = ctx.get(ctx.create_task(os.getpid))
-        guardian = _parent(worker)
-        fork_server = guardian if _parent(guardian) == the_node().pid else _parent(guardian)
-        assert _parent(fork_server) == the_node().pid
-        os.kill(fork_server, signal.SIGKILL)
-        eventually(lambda: not Path(f"/proc/{fork_server}").exists(), what="the end of the fork server")
-        assert ctx.get(ctx.create_task(os.getpid)) not in (worker, os.getpid())
+def test_new_workers_replace_copies_when_their_fork_server_has_died(tmp_path: Path) -> None:
+    text = """
+        import signal
+        from tests.chaos.harness import eventually, the_node
+
+        def parent(pid):
+            return int(open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()[1])
+
+        with fray.init(cpus=1, start_method="fork") as ctx:
+            worker = ctx.get(ctx.create_task(os.getpid))
+            guardian = parent(worker)
+            fork_server = guardian if parent(guardian) == the_node().pid else parent(guardian)
+            assert parent(fork_server) == the_node().pid
+            os.kill(fork_server, signal.SIGKILL)
+            eventually(lambda: not os.path.exists(f"/proc/{fork_server}"), what="the end of the fork server")
+            print(ctx.get(ctx.create_task(os.getpid)) in (worker, os.getpid()))
+    """
+    assert run(tmp_path, text) == ["False"]
 
 
 def test_nothing_is_left_when_the_program_is_killed(tmp_path: Path) -> None:
@@ -289,7 +322,3 @@ def test_nothing_is_left_when_the_program_is_killed(tmp_path: Path) -> None:
     """
     run(tmp_path, text, code=-9)
     eventually(lambda: not marked_processes(current_marker()), what="the end of the node and its workers")
-
-
-def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[1])

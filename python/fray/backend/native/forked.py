@@ -21,12 +21,13 @@ import os
 import stat
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-from fray.backend.native.loading import other_threads
+from fray.backend.native.loading import other_threads, threads_that_stay
 from fray.errors import NodeDiedError, SettingsError
 
 __all__ = ["start_node"]
@@ -41,6 +42,8 @@ _SHARED = tuple(
     f"fray.{name}" for name in ("_by_value", "backend.native.context", "backend.native.engine", "backend.native.worker")
 )
 """Modules that this process or its workers need soon: what is loaded before the fork, they load once."""
+_PATIENCE_WITH_THREADS = 1.0
+"""Seconds in which threads that were joined, or that end by themselves, leave."""
 _kept: list[object] = []
 """The program's standard streams: freeing them would write out what is in their buffers."""
 
@@ -64,6 +67,17 @@ def start_node(program: str, settings: str, path: list[str], environment: dict[s
             stream.flush()  # what is in the buffers is this process's alone to write
     for name in _SHARED:
         import_module(name)
+    until = time.monotonic() + _PATIENCE_WITH_THREADS
+    while True:
+        socket = _start_copies(program, settings, path, environment)
+        # Libraries that expect forks have ended their threads for this one.
+        if not other_threads():
+            return socket
+        os.close(socket)
+        _refuse_threads(threads_that_stay(until - time.monotonic()))
+
+
+def _start_copies(program: str, settings: str, path: list[str], environment: dict[str, str]) -> int:
     descriptors: list[int] = []
     ours_only = 0
     try:
@@ -78,8 +92,6 @@ def start_node(program: str, settings: str, path: list[str], environment: dict[s
             exit_code = _exit_code(starter)  # which has only to fork once
         if exit_code != 0:
             raise NodeDiedError("the starter of the node could not be copied a second time; see the lines above")
-        # Libraries that expect forks have ended their threads for this one.
-        _refuse_threads(other_threads())
         ours_only = 1
     except OSError as error:
         raise NodeDiedError(f"this process cannot be copied: {error}") from error

@@ -12,6 +12,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,10 +21,13 @@ from typing import Any
 from fray.backend.native.needs import FILE_NAME, HEADER_BYTES, Known
 from fray.backend.native.threads import use_threads
 
-__all__ = ["Loading", "frozen_imports", "other_threads"]
+__all__ = ["Loading", "frozen_imports", "other_threads", "threads_that_stay"]
 
 _THREADS_THAT_EXPECT_FORKS = frozenset(("jemalloc_bg_thd",))
 """Names of threads whose libraries are made for fork(): they go on in the child without the thread."""
+
+_PATIENCE_WITH_THREADS = 0.02
+"""Seconds in which threads that an import has joined leave; after that nothing is shared, which costs only time."""
 
 
 class Loading:
@@ -106,7 +110,18 @@ def _can_be_forked() -> bool:
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)
-    return not other_threads()
+    return not threads_that_stay(_PATIENCE_WITH_THREADS)
+
+
+def threads_that_stay(seconds: float) -> list[str]:
+    """Return `other_threads` that are still there after this time; when none is left, return at once.
+
+    A thread that was joined is gone for Python, and for the kernel up to some milliseconds later.
+    """
+    until = time.monotonic() + seconds
+    while (names := other_threads()) and time.monotonic() < until:
+        time.sleep(0.001)
+    return names
 
 
 def other_threads() -> list[str]:
