@@ -1,7 +1,8 @@
 // A Python worker: the fork server's loop, and the executor that runs tasks.
 //
-// Threading:  tasks run on the thread that calls run_worker(), with the GIL; interrupt() comes from the backup thread
-//             without it: it only sends a signal, whose handler has Python call that of SIGINT.
+// Threading:  tasks run on the thread that calls run_worker(), with the GIL; interrupt() and end_system_call() come from
+//             the backup thread without it: they only send a signal. The handler has Python call that of SIGINT, or
+//             does nothing, which is enough to end a system call.
 // Ownership:  the executor owns the loaded functions, until the loop has them forgotten.
 // Failure:    whatever user code raises, SystemExit included, becomes the task's result; the worker lives.
 #include <csignal>
@@ -33,7 +34,10 @@ void offer_wake_signal() {
   struct sigaction action = {};
   // Called in the handler, not on the backup thread: Python checks the interrupt only on a thread that may handle
   // signals.
-  action.sa_handler = [](int) { PyErr_SetInterruptEx(SIGINT); };
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = [](int, siginfo_t* signal, void*) {
+    if (signal->si_code != SI_QUEUE) PyErr_SetInterruptEx(SIGINT);  // SI_QUEUE is that of end_system_call()
+  };
   ::sigaction(wake_signal(), &action, nullptr);
 }
 
@@ -131,6 +135,7 @@ class PythonExecutor : public worker::Executor {
   }
 
   void interrupt() override { ::pthread_kill(thread_, wake_signal()); }
+  void end_system_call() override { ::pthread_sigqueue(thread_, wake_signal(), {}); }
   void before_sleep() override { state_ = PyEval_SaveThread(); }
   void after_sleep() override { take_gil(state_); }
 

@@ -26,6 +26,7 @@ class Executor : public worker::Executor {
   void forget(std::uint64_t function) override { functions_.erase(function); }
   void run(const worker::TaskView& task, worker::Outcome* outcome) override;
   void interrupt() override {}
+  void end_system_call() override {}
   void before_sleep() override {}
   void after_sleep() override {}
 

@@ -19,7 +19,9 @@ namespace fray::worker {
 
 namespace {
 
-constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
+constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;     // from the interrupt to the end of the process
+constexpr std::uint64_t kFirstPatienceNs = kSecondNs / 100;  // with a task that has not seen its interrupt
+constexpr std::uint64_t kLongestPatienceNs = kSecondNs;
 constexpr std::chrono::nanoseconds kIdleWindow{IdleWatch::kWindowNs};
 constexpr std::chrono::milliseconds kIdleLook{100};  // between checks whether an idle process computes again
 constexpr std::uint64_t kMayMaskNs = 5'000;          // a longer task has its signal mask checked before the next task
@@ -371,12 +373,16 @@ void TaskLoop::answer(std::uint64_t task, std::uint64_t started, std::uint64_t d
 
 TaskLoop::Interrupt TaskLoop::interrupted() {
   MutexLock lock(mutex_);
-  return running_ != 0 ? interrupt_ : Interrupt::kNone;
+  if (running_ == 0) return Interrupt::kNone;
+  interrupt_seen_ = interrupt_ != Interrupt::kNone;
+  return interrupt_;
 }
 
 void TaskLoop::interrupt(Interrupt why) {
   interrupt_ = why;
   interrupted_at_ns_ = os::monotonic_ns();
+  interrupt_seen_ = false;
+  end_system_call_at_ns_ = interrupted_at_ns_ + kFirstPatienceNs;
   executor_.interrupt();
   client_.ask_waiters();
   items_taken_.notify_all();
@@ -437,7 +443,18 @@ client::DutyPlan TaskLoop::look() {
     if (running_ == 0) return plan;
   }
   plan.look_at(timeout_due());
+  follow_interrupt(now, &plan);
   return plan;
+}
+
+// Until the task has seen that it is interrupted: each time after twice as long.
+void TaskLoop::follow_interrupt(std::uint64_t now, client::DutyPlan* plan) {
+  if (interrupt_ == Interrupt::kNone || interrupt_seen_) return;
+  if (now >= end_system_call_at_ns_) {
+    executor_.end_system_call();
+    end_system_call_at_ns_ = now + std::min(now - interrupted_at_ns_, kLongestPatienceNs);
+  }
+  plan->look_at(time_of(end_system_call_at_ns_));
 }
 
 // Called while the running task is slow; nothing here may wait for its end.

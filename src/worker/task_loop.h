@@ -89,6 +89,9 @@ struct Executor {
   virtual void run(const TaskView& task, Outcome* outcome) = 0;
   // Interrupts what run() is doing, from the backup thread. It may come too late; see TaskLoop::interrupted().
   virtual void interrupt() = 0;
+  // Ends the system call that run() may be in, from the backup thread. An interrupt that comes between the last look for
+  // one and a system call is not seen before that call ends, which may be never.
+  virtual void end_system_call() = 0;
   // Around a blocking wait of the loop itself (Python: release the GIL).
   virtual void before_sleep() = 0;
   virtual void after_sleep() = 0;
@@ -164,6 +167,7 @@ class TaskLoop : public client::WorkerDuty {
   void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
   void flush() FRAY_REQUIRES(mutex_);
   void interrupt(Interrupt why) FRAY_REQUIRES(mutex_);
+  void follow_interrupt(std::uint64_t now, client::DutyPlan* plan) FRAY_REQUIRES(mutex_);
   void look_at_slow() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
   client::DutyPlan::TimePoint timeout_due() const FRAY_REQUIRES(mutex_);
@@ -219,6 +223,8 @@ class TaskLoop : public client::WorkerDuty {
   bool was_held_ = false;                                    // used by the task thread alone
   Interrupt interrupt_ FRAY_GUARDED_BY(mutex_) = Interrupt::kNone;
   std::uint64_t interrupted_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
+  bool interrupt_seen_ FRAY_GUARDED_BY(mutex_) = false;  // by the task thread
+  std::uint64_t end_system_call_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks that have begun so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
   SlowWatch slow_watch_;                                     // changed with mutex_ held

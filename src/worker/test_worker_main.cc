@@ -55,6 +55,7 @@ class TestExecutor : public worker::Executor {
     if (made != nullptr) client_.objects().release(made);
   }
   void interrupt() override {}  // functions ask
+  void end_system_call() override {}
   void before_sleep() override {}
   void after_sleep() override {}
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import operator
 import os
 import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -186,6 +189,23 @@ def test_a_task_that_catches_its_cancellation_and_returns_keeps_its_value(
     ctx.cancel(ref)
     assert ctx.get(ref, timeout=20) == "kept"
     assert ctx.get(ctx.run(abs, -3), timeout=20) == 3
+
+
+def test_a_task_that_is_cancelled_just_before_it_sleeps_is_woken(
+    engine: Callable[..., NativeJobContext], journal: Journal
+) -> None:
+    ctx = engine(cpus=1)
+
+    def work() -> None:
+        wait_for_a_signal = ctypes.CDLL(None).pause
+        journal.add("started")
+        # One after the other, without a step of Python between them, which would look for the signal.
+        list(map(operator.call, [wait_for_a_signal, partial(time.sleep, 3600)]))
+
+    ref = ctx.run(work)
+    eventually(journal.lines)
+    ctx.cancel(ref)
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
 
 
 def test_an_item_of_a_map_that_is_given_up_is_not_tried_again(

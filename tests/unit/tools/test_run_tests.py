@@ -64,13 +64,18 @@ def test_runner_that_hangs_is_stopped_at_twice_the_budget(monkeypatch: pytest.Mo
 def test_a_test_that_hangs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "tests" / "unit"
     folder.mkdir(parents=True)
-    hangs = "import os, threading\n\ndef test_ends(): pass\n\ndef test_hangs():\n    open(READY, 'w')\n"
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    (folder / "test_some.py").write_text(
-        hangs.replace("READY", repr(str(ready))) + "    threading.Thread(target=threading.Event().wait).start()\n"
-        "    while True:\n        threading.Event().wait()\n"
-    )
+    # It hangs in a system call, with its thread begun long ago: a dump of stacks that meets Python at work may crash.
+    (folder / "test_some.py").write_text(f"""
+import os, threading
+
+def test_ends(): pass
+
+def test_hangs():
+    threading.Thread(target=threading.Event().wait).start()
+    os.write(os.open({str(ready)!r}, os.O_WRONLY), bytes(1 << 22))
+""")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
     monkeypatch.setattr(run_tests, "commands", lambda part, out=None: [(command, tmp_path / "junit.xml")])
     monkeypatch.setattr(run_tests.threading, "Timer", lambda seconds, stop: StopsOnceReady(ready, stop))
@@ -80,14 +85,15 @@ def test_a_test_that_hangs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 class StopsOnceReady(threading.Thread):
-    """A timer that fires when the program opens a pipe."""
+    """A timer that fires when the program has begun to write to a pipe, which nobody empties."""
 
     def __init__(self, ready: Path, stop: Callable[[], None]) -> None:
         super().__init__(daemon=True)
         self.ready, self.stop = ready, stop
 
     def run(self) -> None:
-        with self.ready.open():
+        with self.ready.open("rb", buffering=0) as pipe:
+            pipe.read(1)
             self.stop()
 
     def cancel(self) -> None:
