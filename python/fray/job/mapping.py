@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from operator import length_hint
 from typing import Any, Literal, cast
 
@@ -30,6 +31,9 @@ LAST_SECONDS = 0.002
 BUDGET_SECONDS = 5 * TARGET_SECONDS
 MAX_BATCH = 10_000
 TASKS_PER_WORKER = 3
+STEP_SECONDS = 0.000_5
+MAX_STEP = 64
+"""A worker looks at the clock, which takes as long as a tiny item, after so many items or so much time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def map_items(
         _check_positive(batch, "batch", "'auto' or ")
     if max_in_flight is not None:
         _check_positive(max_in_flight, "max_in_flight", "None or ")
-    return _Mapper(engine, fn, iter(items), batch, max_in_flight, options).results(ordered)
+    return _Mapper(engine, fn, items, batch, max_in_flight, options).results(ordered)
 
 
 def _check_positive(value: object, what: str, other: str) -> None:
@@ -89,14 +93,15 @@ class _Mapper:
         self,
         engine: Engine,
         fn: Callable[[Any], Any],
-        items: Iterator[Any],
+        items: Iterable[Any],
         batch: int | Literal["auto"],
         max_in_flight: int | None,
         options: TaskOptions,
     ) -> None:
         self._engine = engine
         self._fn = fn
-        self._source = items
+        self._source = iter(items)
+        self._may_be_slow = type(items) not in (list, tuple, range)
         self._exhausted = False
         self._held_ref: list[Any] = []
         self._auto = batch == "auto" and options.timeout is None
@@ -155,6 +160,8 @@ class _Mapper:
 
     def _take(self, limit: int) -> list[Any]:
         """Take up to `limit` items, fewer when the source is slow or a ref comes."""
+        if not self._may_be_slow:
+            return self._take_at_once(limit)
         taken: list[Any] = self._held_ref
         self._held_ref = []
         if taken:
@@ -174,6 +181,15 @@ class _Mapper:
             if len(taken) >= limit or time.monotonic() - started > patience:
                 return taken
         self._exhausted = True
+        return taken
+
+    def _take_at_once(self, limit: int) -> list[Any]:
+        taken = list(islice(self._source, limit))
+        if any(issubclass(kind, ObjectRef) for kind in set(map(type, taken))):
+            self._source = iter([*taken, *self._source])
+            self._may_be_slow = True  # one by one from now on
+            return self._take(limit)
+        self._exhausted = len(taken) < limit
         return taken
 
     def _send(self, items: list[Any], place: int) -> None:
@@ -225,28 +241,41 @@ def _run_batch(
     """Call `fn` for each item until one fails or `budget` seconds are over; the first is always called."""
     call = fn if retry is None else _with_retries(fn, retry)
     patience = math.inf if budget is None else budget
+    source = iter(items)
     values: list[Any] = []
     failure = None
+    plain: set[object] = set()  # types of values that are no generators
     started = time.perf_counter()
-    seconds = 0.0
-    no_generators: set[object] = set()  # types of values; see `_Mapper._take`
+    seconds, step = 0.0, 1
     try:
-        for item in items:
-            value = call(item)
-            if type(value) not in no_generators:
-                if isinstance(value, Generator):
-                    value = _listed(cast("Generator[Any, Any, Any]", value))
-                else:
-                    no_generators.add(cast("object", type(value)))
-            values.append(value)
+        while len(values) < len(items) and seconds <= patience:
+            done, before = len(values), seconds
+            values.extend(map(call, islice(source, step)))  # if one fails, those before it are there
+            generators = not plain.issuperset(map(type, values[done:])) and _list_generators(values, done, plain)
             seconds = time.perf_counter() - started
-            if seconds > patience:
-                break
+            step = 1 if generators or seconds - before > STEP_SECONDS else min(2 * step, MAX_STEP)
     except KeyboardInterrupt:
         raise
     except BaseException as exc:
         failure = pack_exception(exc, getattr(fn, "__name__", "map"))
     return _BatchResult(values, failure, seconds)
+
+
+def _list_generators(values: list[Any], start: int, plain: set[object]) -> bool:
+    """Replace generators by lists of their items, say whether there are any, and drop what follows one that fails."""
+    found = False
+    for place in range(start, len(values)):
+        value = values[place]
+        if not isinstance(value, Generator):
+            plain.add(cast("object", type(value)))
+            continue
+        found = True
+        try:
+            values[place] = _listed(cast("Generator[Any, Any, Any]", value))
+        except BaseException:
+            del values[place:]
+            raise
+    return found
 
 
 def _with_retries(fn: Callable[[Any], Any], retry: TaskOptions) -> Callable[[Any], Any]:

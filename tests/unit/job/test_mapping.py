@@ -72,6 +72,22 @@ def test_batch_that_turns_slow_is_cut_and_sent_again(clock):
     assert context.sizes[-10:] == [1] * 10
 
 
+def test_worker_that_has_run_many_tiny_items_meets_few_slow_ones_before_it_gives_back_the_rest(clock):
+    result = mapping._run_batch(clock(lambda item: 0.0 if item < 1000 else 1.0), None, 0.1, list(range(2000)))
+    assert 1000 < len(result.values) <= 1000 + mapping.MAX_STEP
+
+
+def test_generator_that_fails_ends_its_batch_at_its_place():
+    def items(number):
+        yield number
+        if number == 70:
+            raise ValueError("seventy")
+
+    result = mapping._run_batch(lambda n: items(n) if n >= 66 else n, None, 1.0, list(range(100)))
+    assert result.values == [*range(66), *([n] for n in range(66, 70))]
+    assert result.failure is not None
+
+
 def test_fixed_batch_is_never_cut(clock):
     context = Recorder()
     assert list(context.map(clock(1.0), range(10), batch=5)) == list(range(10))
