@@ -25,6 +25,7 @@ from fray._checks import (
     text_list,
 )
 from fray._lazy import lazy_attribute
+from fray._passwords import without_passwords
 from fray._resources import check_resources
 from fray._version import VERSION
 
@@ -148,10 +149,11 @@ class RuntimeEnv(_Options):
             check_text(self.working_dir, "RuntimeEnv: working_dir")
 
     def __repr__(self) -> str:
-        """Show the names of the variables, never their values, which may be secrets."""
+        """Show neither the values of the variables nor the passwords of addresses, which may be secrets."""
         names = ", ".join(f"{name!r}: ..." for name in self.env)
+        requirements = [without_passwords(line) for line in self.package_requirements]
         return (
-            f"RuntimeEnv(package_requirements={self.package_requirements!r}, env={{{names}}}, "
+            f"RuntimeEnv(package_requirements={requirements!r}, env={{{names}}}, "
             f"container_image={self.container_image!r}, conda={self.conda!r}, working_dir={self.working_dir!r})"
         )
 

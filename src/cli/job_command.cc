@@ -131,8 +131,8 @@ int run_job_logs(JobLogArguments& arguments) {
   if (!arguments.since.empty()) {
     auto seconds = parse_span("--since", arguments.since);
     if (!seconds.is_ok()) return report_usage("job logs", seconds.status());
-    arguments.request.since_unix_ns =
-        (static_cast<std::int64_t>(std::time(nullptr)) - static_cast<std::int64_t>(*seconds)) * 1'000'000'000;
+    const double since = std::max(0.0, static_cast<double>(std::time(nullptr)) - *seconds);
+    arguments.request.since_unix_ns = static_cast<std::int64_t>(since) * 1'000'000'000;
   }
   JobOutput::Style style{arguments.json, std::nullopt};
   try {

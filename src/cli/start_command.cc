@@ -1,7 +1,10 @@
 // `fray start`: starts the node of this home, which runs until `fray stop`. The command returns once the node accepts
 // clients. With --foreground this process itself becomes the node.
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -48,6 +51,16 @@ int failed(const std::string& what, int code = kExitFailed) {
 
 Result<json> node_options(const StartArguments& arguments) {
   json options = json::object();
+  const std::pair<const char*, std::optional<double>> numbers[] = {
+      {"--cpus", arguments.cpus},
+      {"--max-workers", arguments.max_workers},
+      {"--memory-threshold", arguments.memory_threshold},
+  };
+  for (const auto& [name, number] : numbers) {
+    if (number && !std::isfinite(*number)) {
+      return Status(StatusCode::kInvalidArgument, fmt::format("{} must be a number, got {}", name, *number));
+    }
+  }
   if (arguments.cpus) options["cpus"] = *arguments.cpus;
   if (arguments.max_workers) options["max_workers"] = *arguments.max_workers;
   if (arguments.memory_threshold) options["memory_threshold"] = *arguments.memory_threshold;

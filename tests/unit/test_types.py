@@ -107,6 +107,13 @@ def test_env_values_stay_out_of_repr():
     assert "hunter2" not in text
 
 
+def test_passwords_of_package_indexes_stay_out_of_repr():
+    index = "--index-url https://me:hunter2@host/simple"
+    text = repr(RuntimeEnv(package_requirements=[index, "six"]))
+    assert "--index-url https://...@host/simple" in text
+    assert "hunter2" not in text
+
+
 @pytest.mark.parametrize("env", [{"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "x"}, {"A": "b\0"}, ["A=B"]])
 def test_impossible_variables_are_refused_without_their_values(env):
     with pytest.raises((TypeError, ValueError), match="RuntimeEnv"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from fray._passwords import without_passwords
 from fray.backend import BACKENDS, Backend
 from fray.errors import SettingsError
 
@@ -37,7 +38,7 @@ def parse_spec(text: str) -> Spec:
 
     scheme, _, query = text.strip().partition("?")
     if scheme not in BACKENDS:
-        raise SettingsError(f"Unknown cluster spec: {text!r}. Known schemes: {', '.join(BACKENDS)}.")
+        raise SettingsError(f"Unknown cluster spec: {without_passwords(text)!r}. Known schemes: {', '.join(BACKENDS)}.")
     keys = BACKENDS[scheme].keys
     settings: dict[str, Any] = {}
     for part in filter(None, query.split("&")):
@@ -46,11 +47,15 @@ def parse_spec(text: str) -> Spec:
         reader = keys.get(key)
         if reader is None:
             known = ", ".join(keys) or "none"
-            raise SettingsError(f"Unknown key {key!r} in the cluster spec {text!r}. Keys of {scheme!r}: {known}.")
+            raise SettingsError(
+                f"Unknown key {key!r} in the cluster spec {without_passwords(text)!r}. Keys of {scheme!r}: {known}."
+            )
         if not equals:
-            raise SettingsError(f"The key {key!r} has no value in the cluster spec {text!r}; write {key}=VALUE.")
+            raise SettingsError(
+                f"The key {key!r} has no value in the cluster spec {without_passwords(text)!r}; write {key}=VALUE."
+            )
         try:
             settings[key] = reader(unquote_plus(raw), key)
         except (ValueError, TypeError) as error:
-            raise SettingsError(f"Cluster spec {text!r}: {error}") from None
+            raise SettingsError(f"Cluster spec {without_passwords(text)!r}: {without_passwords(str(error))}") from None
     return Spec(scheme, settings)

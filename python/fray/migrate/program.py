@@ -249,7 +249,10 @@ def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: D
     except RefusedError as error:
         outcome.state, outcome.reason = State.REFUSED, str(error)
         return outcome
-    except (RecursionError, cst.CSTValidationError) as error:
+    except RecursionError:
+        outcome.state, outcome.reason = State.REFUSED, "cannot be moved: its expressions are nested too deeply"
+        return outcome
+    except cst.CSTValidationError as error:
         outcome.state, outcome.reason = State.REFUSED, f"cannot be moved: what came out does not parse ({error})"
         return outcome
     outcome.before_text = item.text.text if item.notebook is None else item.notebook.program

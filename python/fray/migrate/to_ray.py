@@ -107,6 +107,8 @@ class _Finder:
         for node in self.source.nodes():
             if isinstance(node, cst.Name) and isinstance(self.kind(node), Context) and id(node) not in self._contexts:
                 self._loose_context(node)
+            elif isinstance(node, cst.Name) and isinstance(self.kind(node), Method):
+                self._method_of_a_variable(node)
 
     # ---- definitions
 
@@ -466,10 +468,19 @@ class _Finder:
             self._contexts.add(id(node.value))
             self._consume_context(node.value)
             self.site(node, lambda rewriter, new: chain(f"ray.{verb}"))
-        elif isinstance(kind, Method):
+        elif isinstance(kind, Method) and not _is_named(self.source, node):
             self.site(
-                node, lambda rewriter, new: cst.Attribute(rewriter.sub(node), cst.Name("remote")), names_ray=False
+                node,
+                lambda rewriter, new: cst.Attribute(
+                    node.with_changes(value=rewriter.sub(node.value)), cst.Name("remote")
+                ),
+                names_ray=False,
             )
+
+    def _method_of_a_variable(self, node: cst.Name) -> None:
+        parent = self.source.parent(node)
+        if isinstance(parent, (cst.Arg, cst.Element)) and parent.value is node:
+            self.site(node, lambda rewriter, new: cst.Attribute(node, cst.Name("remote")), names_ray=False)
 
     def _loose_context(self, node: cst.Name) -> None:
         parent = self.source.parent(node)
@@ -507,3 +518,10 @@ class _Finder:
             self.site(node, lambda rewriter, new: cst.SimpleString(f'"{text}"'), [node], False)
         else:
             self.block(node, f"{name} has no counterpart in Ray")
+
+
+def _is_named(source: Source, node: cst.Attribute) -> bool:
+    """Say whether a method becomes the value of a variable, whose calls get the `.remote`."""
+    parent = source.parent(node)
+    targets = [target.target for target in parent.targets] if isinstance(parent, cst.Assign) else []
+    return bool(targets) and all(isinstance(target, cst.Name) for target in targets)

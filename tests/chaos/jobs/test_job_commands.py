@@ -108,7 +108,8 @@ def test_logs_tail_grep_and_json(node: dict[str, Any]) -> None:
     assert command("job", "logs", job).stderr == "oops\n"
     assert command("job", "logs", "--tail", "2", job).stdout == "line 3\nline 4\n"
     assert command("job", "logs", "--grep", "[24]$", job).stdout == "line 2\nline 4\n"
-    assert command("job", "logs", "--since", "1h", job).stdout.startswith("line 1\n")
+    for since in ("1h", "130000d", "1000000d"):
+        assert command("job", "logs", "--since", since, job).stdout.startswith("line 1\n")
     documents = [json.loads(line) for line in command("job", "logs", "--json", job).stdout.splitlines()]
     assert {document["stream"] for document in documents} == {"stdout", "stderr"}
     assert command("job", "logs", "--grep", "(", job).code == USAGE

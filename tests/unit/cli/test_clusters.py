@@ -174,3 +174,19 @@ def test_a_submission_that_was_typed_wrongly_starts_no_node(fray_program: Progra
         assert refused.returncode == USAGE, refused.stderr
         assert "started a node" not in refused.stderr
     assert fray_program("status").returncode == UNREACHABLE
+
+
+@pytest.mark.parametrize("key", ["ray?address", "ray?addres", "rai?address", "iris?controller", "local?cpus"])
+def test_a_password_in_the_cluster_of_the_environment_is_not_shown(key: str, fray_program: Program) -> None:
+    spec = f"{key}=http://bob:hunter2@127.0.0.1:1"
+    for words in (("job", "list"), ("config", "show"), ("job", "list", "--cluster", spec)):
+        told = fray_program(*words, env={"FRAY_CLUSTER_SPEC": spec})
+        assert "hunter2" not in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("option", ["--cpus", "--max-workers", "--memory-threshold"])
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_a_node_is_not_started_with_what_is_no_number(option: str, number: str, fray_program: Program) -> None:
+    refused = fray_program("start", option, number)
+    assert refused.returncode == USAGE, refused.stderr
+    assert f"{option} must be a number, got {number}" in refused.stderr

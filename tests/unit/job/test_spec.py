@@ -63,6 +63,21 @@ def test_unknown_keys_and_values_are_refused(text: str, message: str):
         parse_spec(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rai?address=http://bob:hunter2@host:1",
+        "ray?addres=http://bob:hunter2@host:1",
+        "local?cpus=http://bob:hunter2@host:1",
+        "ray?address=http://bob:hunter2@host:1&namespace",
+    ],
+)
+def test_a_password_in_a_spec_is_not_shown(text: str):
+    with pytest.raises(SettingsError, match=r"//\.\.\.@host:1") as caught:
+        parse_spec(text)
+    assert "hunter2" not in str(caught.value)
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_a_spec_or_a_settings_error(text: str):
     for candidate in (text, "local?" + text):

@@ -191,6 +191,7 @@ def test_the_form_of_a_file_is_kept(tmp_path: Path, form: bytes) -> None:
         ("ray.get(f.options(runtime_env=options).remote(1))", "this runtime environment is made while"),
         ("ray.get(f.options(runtime_env={'py_modules': []}).remote(1))", "'py_modules' of a runtime environment"),
         ("print(ray.put(1).hex())", "refs have no method hex"),
+        ("print(f._function(3))", "_function of Ray's wrapper has no counterpart"),
         ("ray.actor.exit_actor()", "an actor cannot end itself"),
     ],
 )
@@ -575,6 +576,26 @@ def test_calls_in_a_pool_of_actors_that_no_variable_holds_go_back_to_ray(tmp_pat
         print(list(pool.map(lambda a, v: a.do(v), range(4))))
         """
     assert "lambda a, v: a.do.remote(v)" in back_text(tmp_path, lines)
+
+
+def test_a_method_of_an_actor_that_is_a_value_goes_back_to_ray(tmp_path: Path) -> None:
+    lines = """
+        class A:
+            def add(self, k=1): return k
+
+        actor = ctx.create_actor(A)
+        add = actor.add
+        print(ctx.get(add(3)))
+        print(ctx.get(list(map(add, [1, 2]))))
+        print(ctx.get(list(map(actor.add, [1, 2]))))
+        """
+    after = back_text(tmp_path, lines)
+    assert after.endswith(
+        "add = actor.add\n"
+        "print(ray.get(add.remote(3)))\n"
+        "print(ray.get(list(map(add.remote, [1, 2]))))\n"
+        "print(ray.get(list(map(actor.add.remote, [1, 2]))))\n"
+    )
 
 
 def test_tests_get_a_context_of_their_own_process_when_asked(tmp_path: Path) -> None:

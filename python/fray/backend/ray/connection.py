@@ -9,6 +9,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple, Protocol
 
 from fray import errors
+from fray._passwords import without_passwords
 from fray.backend.ray.failures import connection_error
 from fray.backend.ray.library import ray
 from fray.job.context import JobContext
@@ -49,7 +50,8 @@ def connect(address: str | None, namespace: str | None) -> bool:
         return False
     if (address or "").startswith("ray://"):
         raise errors.UnsupportedError(
-            f"the Ray client's address {address!r} cannot be used; run the program on the cluster: submit it as a job"
+            f"the Ray client's address {without_passwords(str(address))!r} cannot be used; "
+            "run the program on the cluster: submit it as a job"
         )
     try:
         _check_listens(os.environ.get("RAY_ADDRESS", "") if address in (None, "auto") else address)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fray import errors
 from fray._failures import summary, unpack_exception
+from fray._passwords import without_passwords
 from fray.backend.ray.library import theirs
 
 __all__ = ["RetryableFailure", "TaskFailure", "actor_died", "connection_error", "converted"]
@@ -74,7 +75,7 @@ def actor_died(error: Any, class_name: str = "", name: str | None = None) -> Exc
 def connection_error(error: BaseException, address: str | None) -> Exception:
     """Return the error for a Ray that cannot be started or reached."""
     where = f"the Ray at {address!r}" if address else "Ray"
-    text = _text(error)
+    where, text = without_passwords(where), without_passwords(_text(error))
     if "ersion mismatch" in text:
         return errors.VersionMismatchError(
             f"{where}: {text}; install the same versions of Ray and Python on both sides"

@@ -67,7 +67,7 @@ class Values(Finding):
 
     def _attribute_of(self, parent: cst.Attribute, kind: Remote) -> None:
         name = parent.attr.value
-        if name in ("remote", "options", "bind", "_remote", "_function"):
+        if name in ("remote", "options", "bind", "_remote"):
             return
         if not kind.is_actor or name.startswith("_"):
             self.block(
