@@ -456,7 +456,7 @@ def _outlive_host(started: str) -> list[Any]:
     ctx = get_job_context()
     counter = shared()
     host, first = ctx.get([counter.host_pid(), counter.task()])
-    running, waiting = counter.wait_for_file(started, "/nonexistent"), counter.add()
+    running, waiting = counter.wait_for_file(started, f"{started}.never"), counter.add()
     eventually(lambda: os.path.exists(started), LONG_PATIENCE, every=0.02)
     begun = time.monotonic()
     os.kill(host, signal.SIGKILL)
@@ -558,7 +558,7 @@ def test_no_call_is_lost_or_out_of_order_over_the_loss_of_a_machine(
 
 def _wait_for_a_stopped_host(started: str) -> list[Any]:
     counter = shared()
-    running = counter.wait_for_file(started, "/nonexistent")
+    running = counter.wait_for_file(started, f"{started}.never")
     begun = time.monotonic()
     try:
         get_job_context().get(running, timeout=60)
@@ -689,7 +689,7 @@ def _kill_at_the_limit(started: str) -> list[Any]:
     options = ActorOptions(name="limited", max_pending_calls=1)
     for _ in range(2):
         counter = ctx.create_actor(Counter, options=options)
-        running = counter.wait_for_file(started, "/nonexistent")
+        running = counter.wait_for_file(started, f"{started}.never")
         eventually(lambda: os.path.exists(started), LONG_PATIENCE, every=0.02)
         os.unlink(started)
         try:
