@@ -250,7 +250,8 @@ def _run_batch(
     try:
         while len(values) < len(items) and seconds <= patience:
             done, before = len(values), seconds
-            values.extend(map(call, islice(source, step)))  # if one fails, those before it are there
+            for item in islice(source, step):  # `extend(map(...))` would take a StopIteration of `call` for the end
+                values.append(call(item))
             generators = not plain.issuperset(map(type, values[done:])) and _list_generators(values, done, plain)
             seconds = time.perf_counter() - started
             step = 1 if generators or seconds - before > STEP_SECONDS else min(2 * step, MAX_STEP)

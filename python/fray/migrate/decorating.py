@@ -41,7 +41,7 @@ def _find_decorated(kinds: Kinds) -> set[int]:
             parent = source.parent(node)
             if isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is node:
                 continue
-            if _is_started(kinds, source, node):
+            if _is_started(kinds, source, node) and not _is_method(kind):
                 started.add(id(kind.node))
             elif not (isinstance(kind, PlainClass) and _is_harmless(source, node)):
                 others.add(id(kind.node))
@@ -58,6 +58,11 @@ def _is_started(kinds: Kinds, source: Source, node: cst.BaseExpression) -> bool:
         options = TaskCall(around.args).options
         return options is None or "max_calls" not in source.code(options)
     return verb in ("run", "create_actor")
+
+
+def _is_method(kind: Function | PlainClass) -> bool:
+    block = kind.source.parent(kind.node)
+    return isinstance(kind, Function) and block is not None and isinstance(kind.source.parent(block), cst.ClassDef)
 
 
 def _is_harmless(source: Source, node: cst.CSTNode) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import libcst as cst
 
+from fray.migrate.by_name import hold_by_name, reaches_by_name
 from fray.migrate.contexts import place_contexts
 from fray.migrate.files import RefusedError, Text, check_writable, read_text
 from fray.migrate.from_ray import Constants, find_ray
@@ -92,6 +93,7 @@ def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
     kinds = Kinds(Project(sources), direction.api())
     constants = Constants({node.value for source in sources for node in source.nodes() if isinstance(node, cst.Name)})
     found = {source: direction.find(kinds, source, constants) for source in sources}
+    hold_by_name(found, kinds.project, direction.packages)
     plan = make_plan(kinds, list(found.values()))
     for item in found.values():
         for site in item.sites:
@@ -204,7 +206,7 @@ def _others(paths: Sequence[Path]) -> list[Path]:
 def _reached(sources: Sequence[Source], packages: tuple[str, ...]) -> list[Source]:
     """Return the sources that use the library, or that imports connect with one that does."""
     project = Project(list(sources))
-    using = {source for source in sources if _imports(source.module, packages)}
+    using = {source for source in sources if _uses(source, packages)}
     links: dict[Source, set[Source]] = {source: set() for source in sources}
     for source in sources if using else ():
         for node in source.nodes():
@@ -221,6 +223,13 @@ def _reached(sources: Sequence[Source], packages: tuple[str, ...]) -> list[Sourc
     return [source for source in sources if source in using]
 
 
+def _uses(source: Source, packages: tuple[str, ...]) -> bool:
+    """Return whether a program imports the library, or neither library and reaches this one by its name."""
+    if _imports(source.module, packages):
+        return True
+    return not _imports(source.module, (*PACKAGES, "fray")) and reaches_by_name(source, packages)
+
+
 # ---- writing
 
 
@@ -229,7 +238,7 @@ def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: D
     outcome = Outcome(item.path, State.UNTOUCHED, before, before)
     source = item.source
     here = found.get(source) if source is not None else None
-    if item.refused and (source is None or (here is not None and (here.references or here.sites))):
+    if item.refused and (source is None or (here is not None and (here.references or here.sites or here.blockers))):
         moved_before = item.refused.startswith("was moved")
         outcome.state, outcome.reason = (State.PART if moved_before else State.REFUSED), item.refused
         return outcome
@@ -274,12 +283,12 @@ def _left(here: Found, held: Sequence[Site], notebook: Notebook | None) -> list[
         found.setdefault((here.source.line(blocker.node), reason.why), Left(line, reason.why, reason.what, cell))
     if held and not any(not blocker.reason.apart for blocker in here.blockers):
         line, cell = _line(here.source, held[0].node, notebook)
-        why = f"{_uses(len(held))} of Ray from here on may meet refs of what stays"
+        why = f"{_count(len(held))} of Ray from here on may meet refs of what stays"
         found[0, ""] = Left(line, why, "move that first", cell)
     return [found[key] for key in sorted(found)]
 
 
-def _uses(number: int) -> str:
+def _count(number: int) -> str:
     return f"{number} use" + ("" if number == 1 else "s")
 
 

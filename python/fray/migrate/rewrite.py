@@ -83,7 +83,7 @@ class Rewrite(cst.CSTTransformer):
         if change is not None:
             new = change(new)
         if isinstance(original_node, cst.FormattedStringExpression):
-            new = self._shown_as_before(original_node, updated_node)
+            new = self._shown_as_before(original_node, self._with_fitting_quotes(original_node, updated_node))
         site = self._sites.get(id(original_node))
         if site is not None:
             before = comments(original_node) if isinstance(original_node, cst.BaseExpression) else Counter[str]()
@@ -94,6 +94,15 @@ class Rewrite(cst.CSTTransformer):
         if _has_lines(original_node):
             new = self._around(original_node, new)
         return new
+
+    def _with_fitting_quotes(
+        self, old: cst.FormattedStringExpression, new: cst.FormattedStringExpression
+    ) -> cst.FormattedStringExpression:
+        """Return a changed expression of an f-string without the quotes of that: Python 3.11 would end it there."""
+        string = self._source.parent(old)
+        if not isinstance(string, cst.FormattedString) or new.expression.deep_equals(old.expression):
+            return new
+        return cast("cst.FormattedStringExpression", new.visit(_OtherQuotes(string.quote)))
 
     def _shown_as_before(self, old: cst.FormattedStringExpression, new: cst.FormattedStringExpression) -> Any:
         """Return the parts of an f-string that show the old text of an expression which ends with ``=``."""
@@ -118,7 +127,9 @@ class Rewrite(cst.CSTTransformer):
             self._lost += texts
             return new
         notes = [f"{COMMENT}{text}" for text in self._notes.get(id(old), ())]
-        lines_before = cast("Sequence[cst.EmptyLine]", getattr(old, "leading_lines", ()))
+        lines_before = [*cast("Sequence[cst.EmptyLine]", getattr(old, "leading_lines", ()))]
+        if old is self._source.module.body[0]:
+            lines_before += self._source.module.header
         present = [line.comment.value for line in lines_before if line.comment is not None]
         added = [text for text in (*texts, *notes) if text not in present]
         if added:
@@ -131,6 +142,21 @@ class Rewrite(cst.CSTTransformer):
             parts[0] = parts[0].with_changes(leading_lines=[])
             parts.insert(0, lookup)
         return parts[0] if len(parts) == 1 else cst.FlattenSentinel(parts)
+
+
+class _OtherQuotes(cst.CSTTransformer):
+    """Gives string literals in `quote` the other quote, where they do not contain it."""
+
+    def __init__(self, quote: str) -> None:
+        super().__init__()
+        self._quote = quote
+        self._other = "'" if quote == '"' else '"'
+
+    def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
+        text = updated_node.raw_value
+        if updated_node.quote != self._quote or self._other in text or "\\" in text:
+            return updated_node
+        return cst.SimpleString(updated_node.prefix + self._other + text + self._other)
 
 
 def _has_lines(node: cst.CSTNode) -> bool:

@@ -15,7 +15,7 @@ from fray.migrate.executors import move_executor
 from fray.migrate.fray_side import FRAY, FrayApi, TaskCall, context_verb
 from fray.migrate.from_ray import Constants
 from fray.migrate.inference import Kinds
-from fray.migrate.kinds import NOTHING, UNKNOWN, Context, Function, Kind, Method, PlainClass
+from fray.migrate.kinds import NOTHING, UNKNOWN, Context, Function, Instance, Kind, Method, PlainClass
 from fray.migrate.program import Direction
 from fray.migrate.ray_api import EXCEPTIONS, SAME, Reason
 from fray.migrate.ray_options import NoRayError, init_args, options_of_ray, runtime_env_dict
@@ -41,6 +41,8 @@ _OWN = ("options", "name", "get_if_exists", "lifetime", "preemptible", "num_cpus
 _ERRORS = {name: old for old, name in reversed(EXCEPTIONS.items())}
 _SAME = {name: old for old, name in reversed(SAME.items())}
 _ERRORS.update(ActorDiedError="RayActorError", ObjectLostError="ObjectLostError")
+_CALL_A_FUNCTION = ("map", "filter", "functools.partial", "partial")
+"""Functions that call the function they are given as they are told, whatever it is."""
 
 
 def to_ray() -> Direction:
@@ -108,7 +110,7 @@ class _Finder:
             if isinstance(node, cst.Name) and isinstance(self.kind(node), Context) and id(node) not in self._contexts:
                 self._loose_context(node)
             elif isinstance(node, cst.Name) and isinstance(self.kind(node), Method):
-                self._method_of_a_variable(node)
+                self._handed_on(node, lambda rewriter, method=node: method)
 
     # ---- definitions
 
@@ -199,7 +201,7 @@ class _Finder:
         self._consume_context(first.value)
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
-            remote = self._remote_of(rewriter, function, {})
+            remote = self._remote_of(rewriter, function, {}, is_actor=False)
             started = cst.Attribute(remote, cst.Name("remote"))
             rest = [rewriter.sub_arg(item) for item in node.args[2:]]
             return started if not rest else node.with_changes(args=[arg(started), *rest])
@@ -318,7 +320,7 @@ class _Finder:
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
             found, unpacked = options_of_ray(self.source, options, own, is_actor, rewriter.sub, [])
-            remote = self._remote_of(rewriter, function, found)
+            remote = self._remote_of(rewriter, function, found, is_actor)
             found.pop("max_calls", None)
             given = [keyword(name, value) for name, value in found.items()]
             if unpacked is not None and found:
@@ -335,16 +337,31 @@ class _Finder:
         self._link(node, function)
 
     def _remote_of(
-        self, rewriter: Rewriter, function: cst.BaseExpression, options: dict[str, cst.BaseExpression]
+        self,
+        rewriter: Rewriter,
+        function: cst.BaseExpression,
+        options: dict[str, cst.BaseExpression],
+        is_actor: bool,
     ) -> cst.BaseExpression:
         kind = self.kind(function)
         new = rewriter.sub(function)
+        if not is_actor and self._may_be_no_function(function, kind):
+            new = _called_in_a_function(new)
         if "max_calls" in options:
             return call(call("ray.remote", [keyword("max_calls", options["max_calls"])]), [arg(new)])
         node = kind.node if isinstance(kind, (Function, PlainClass)) else None
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and can_be_decorated(self.kinds, node):
             return new
         return call("ray.remote", [arg(new)])
+
+    def _may_be_no_function(self, node: cst.BaseExpression, kind: Kind) -> bool:
+        """Return whether `node` may be a builtin, a partial or a bound method: Ray takes functions of Python only."""
+        if isinstance(kind, Function):
+            return isinstance(node, cst.Attribute) and isinstance(self.kind(node.value), (Instance, PlainClass))
+        if not isinstance(node, cst.Name) or kind is not UNKNOWN:
+            return True
+        bound_by = [getattr(binding, "node", None) for binding in self.source.bindings(node)]
+        return not all(isinstance(binder, cst.Param) for binder in bound_by)
 
     # ---- the engine
 
@@ -468,19 +485,19 @@ class _Finder:
             self._contexts.add(id(node.value))
             self._consume_context(node.value)
             self.site(node, lambda rewriter, new: chain(f"ray.{verb}"))
-        elif isinstance(kind, Method) and not _is_named(self.source, node):
-            self.site(
-                node,
-                lambda rewriter, new: cst.Attribute(
-                    node.with_changes(value=rewriter.sub(node.value)), cst.Name("remote")
-                ),
-                names_ray=False,
-            )
+        elif isinstance(kind, Method):
+            self._handed_on(node, lambda rewriter: node.with_changes(value=rewriter.sub(node.value)))
 
-    def _method_of_a_variable(self, node: cst.Name) -> None:
+    def _handed_on(self, node: cst.Name | cst.Attribute, method: Callable[[Rewriter], cst.BaseExpression]) -> None:
+        """Move a method that is an argument; one in a variable, a container or a `return` has its calls moved."""
         parent = self.source.parent(node)
-        if isinstance(parent, (cst.Arg, cst.Element)) and parent.value is node:
-            self.site(node, lambda rewriter, new: cst.Attribute(node, cst.Name("remote")), names_ray=False)
+        if not isinstance(parent, cst.Arg) or parent.value is not node:
+            return
+        called = self.source.parent(parent)
+        if isinstance(called, cst.Call) and dotted(called.func) in _CALL_A_FUNCTION:
+            self.site(node, lambda rewriter, new: cst.Attribute(method(rewriter), cst.Name("remote")), names_ray=False)
+        else:
+            self.block(node, "a method is handed on to what may call it", "hand on a lambda that calls it")
 
     def _loose_context(self, node: cst.Name) -> None:
         parent = self.source.parent(node)
@@ -520,8 +537,13 @@ class _Finder:
             self.block(node, f"{name} has no counterpart in Ray")
 
 
-def _is_named(source: Source, node: cst.Attribute) -> bool:
-    """Say whether a method becomes the value of a variable, whose calls get the `.remote`."""
-    parent = source.parent(node)
-    targets = [target.target for target in parent.targets] if isinstance(parent, cst.Assign) else []
-    return bool(targets) and all(isinstance(target, cst.Name) for target in targets)
+def _called_in_a_function(node: cst.BaseExpression) -> cst.Lambda:
+    """Return a function that calls what `node` stands for."""
+    name = dotted(node)
+    by_name = name is not None and name.split(".")[0] not in ("args", "kwargs")
+    made = cst.parse_expression(f"lambda *args, {'' if by_name else '_call=0, '}**kwargs: _call(*args, **kwargs)")
+    assert isinstance(made, cst.Lambda) and isinstance(made.body, cst.Call)
+    if by_name:
+        return made.with_changes(body=made.body.with_changes(func=node))
+    given = made.params.kwonly_params[0].with_changes(default=node)
+    return made.with_changes(params=made.params.with_changes(kwonly_params=[given]))

@@ -88,6 +88,12 @@ def test_generator_that_fails_ends_its_batch_at_its_place():
     assert result.failure is not None
 
 
+def test_stop_iteration_of_an_item_is_a_failure_at_its_place_and_no_end_of_the_items():
+    result = mapping._run_batch(lambda n: next(iter(())) if n == 70 else n, None, 1.0, list(range(100)))
+    assert result.values == [*range(70)]
+    assert result.failure is not None
+
+
 def test_fixed_batch_is_never_cut(clock):
     context = Recorder()
     assert list(context.map(clock(1.0), range(10), batch=5)) == list(range(10))

@@ -16,6 +16,7 @@ from fray.migrate.command import main
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
+FRAY_PROGRAMS = HERE / "fray_programs"
 MAINS = sorted([*(path.name for path in PROGRAMS.glob("*.py")), "shop/main.py"])
 
 

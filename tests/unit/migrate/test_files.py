@@ -531,6 +531,22 @@ def test_an_f_string_that_shows_an_expression_shows_the_same(tmp_path: Path, bef
     assert moved_text(tmp_path, f"text = {before}\n") == f"text = {after}\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('f"{ray.get(f.remote(x=5))}"', "f\"{ctx.get(ctx.create_task(f, kwargs={'x': 5}))}\""),
+        ("f'{ray.get(f.remote(x=5))}'", "f'{ctx.get(ctx.create_task(f, kwargs={\"x\": 5}))}'"),
+        ('f"""{ray.get(f.remote(x=5))}"""', 'f"""{ctx.get(ctx.create_task(f, kwargs={"x": 5}))}"""'),
+        ('f"{ray.get(f.remote(x=5))!r:>{ray.get(f.remote(x=9))}}"', None),
+    ],
+)
+def test_strings_of_a_moved_call_do_not_end_the_f_string_around_it(
+    tmp_path: Path, before: str, after: str | None
+) -> None:
+    text = moved_text(tmp_path, f"text = {before}\n")
+    assert after is None or text == f"text = {after}\n"
+
+
 def test_a_generator_that_is_the_only_argument_is_moved_with_parentheses(tmp_path: Path) -> None:
     lines = "f.remote(x for x in ())\n\n@ray.remote\nclass A:\n    pass\n\nA.remote(x for x in ())\n"
     after = moved_text(tmp_path, lines)
@@ -596,6 +612,17 @@ def test_a_method_of_an_actor_that_is_a_value_goes_back_to_ray(tmp_path: Path) -
         "print(ray.get(list(map(add.remote, [1, 2]))))\n"
         "print(ray.get(list(map(actor.add.remote, [1, 2]))))\n"
     )
+
+
+def test_a_method_that_is_handed_on_to_an_unknown_function_stays_on_fray(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "import fray\n\nclass A:\n    def add(self, k): return k\n\nctx = fray.init()\n"
+        "actor = ctx.create_actor(A)\nuse(actor.add)\n",
+    )
+    found = report("--to-ray", path)["program.py"]
+    assert found["state"] == "left"
+    assert "hand on a lambda that calls it" in str(found["left"])
 
 
 def test_tests_get_a_context_of_their_own_process_when_asked(tmp_path: Path) -> None:

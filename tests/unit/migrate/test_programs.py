@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.on_ray.head import RayHead
-from tests.unit.migrate.moving import MAINS, PROGRAMS, expected, migrate, run_all
+from tests.unit.migrate.moving import FRAY_PROGRAMS, MAINS, PROGRAMS, expected, migrate, run_all
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,15 @@ def test_what_was_moved_back_prints_the_same_as_a_program_for_ray(moved: Path, t
     assert printed == {program: expected(PROGRAMS / program) for program in MAINS}
 
 
+def test_programs_written_for_fray_print_the_same_as_programs_for_ray(tmp_path: Path) -> None:
+    shutil.copytree(FRAY_PROGRAMS, tmp_path / "there")
+    move_back(FRAY_PROGRAMS, tmp_path / "back")
+    mains = sorted(path.name for path in FRAY_PROGRAMS.glob("*.py"))
+    right = {program: expected(FRAY_PROGRAMS / program) for program in mains}
+    assert run_all("fray", tmp_path / "there", mains=mains) == right
+    assert run_all("ray", tmp_path / "back", {"FRAY_AS_RAY": "1"}, mains) == right
+
+
 @pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.timeout(300)
@@ -111,8 +120,10 @@ def test_the_programs_print_the_same_on_ray_also_when_moved_there_and_back(
 ) -> None:
     shutil.copytree(PROGRAMS, tmp_path / "as they are")
     move_back(moved, tmp_path / "back")
+    move_back(FRAY_PROGRAMS, tmp_path / "written for fray")
     environment = {**initialised_ray.environment, "RAY_ADDRESS": initialised_ray.address}
     # Of one package there can be one form among the modules of Ray's workers.
     mains = [f"as they are/{name}" for name in MAINS if "/" not in name] + [f"back/{name}" for name in MAINS]
-    printed = run_all("ray", tmp_path, environment, mains)
-    assert printed == {main: expected(PROGRAMS / main.partition("/")[2]) for main in mains}
+    right = {main: expected(PROGRAMS / main.partition("/")[2]) for main in mains}
+    right.update({f"written for fray/{path.name}": expected(path) for path in FRAY_PROGRAMS.glob("*.py")})
+    assert run_all("ray", tmp_path, environment, list(right)) == right
