@@ -6,7 +6,11 @@ __all__ = ["without_passwords"]
 
 
 def without_passwords(text: str) -> str:
-    """Return `text` with ``//...@`` in place of every ``//name:password@``, as the command line shows it."""
+    """Return `text` with ``//...@`` in place of every ``//name:password@``, as the command line shows it.
+
+    The marks may be percent-encoded: ``%2F%2F`` and ``%40``. `src/base/passwords.h` does the same in C++.
+    """
     import re  # for errors alone
 
-    return re.sub(r"//[^/?#&,\s]*@", "//...@", text)
+    text = re.sub(r"//[^/\s]+@", "//...@", text)
+    return re.sub(r"(%2F%2F)[^/\s]+(@|%40)", r"\1...\2", text, flags=re.IGNORECASE)

@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "base/passwords.h"
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/python_program.h"
 #include "client/jobs/job_client.h"
 #include "cluster/spec.h"
 #include "http/job_environment.h"
-#include "http_client/address.h"
 #include "http_client/token.h"
 #include "iris/endpoint.h"
 #include "iris/iris_jobs.h"
@@ -122,7 +122,7 @@ Result<Spec> said_spec(const std::string& text) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("there are no jobs on '{}'; --cluster takes local, local?address=ADDRESS, "
                               "ray?address=http://HOST:PORT or iris?controller=http://HOST:PORT",
-                              http_client::without_passwords(text)));
+                              without_passwords(text)));
   }
   const bool is_node = spec.scheme == kNode.scheme;
   if (is_node && spec.keys.size() > spec.keys.count("address")) {
@@ -164,7 +164,7 @@ int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCl
     return report_usage(command,
                         Status(why.code(), fmt::format("{}\nhint: FRAY_CLUSTER_SPEC is '{}'; `--cluster local` "
                                                        "means a node of this machine",
-                                                       why.message(), http_client::without_passwords(text))));
+                                                       why.message(), without_passwords(text))));
   };
   Result<Spec> spec = choice.cluster  ? said_spec(*choice.cluster)
                       : choice.socket ? Spec{std::string(kNode.scheme), {}}

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log_line.h"
+#include "base/passwords.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
-#include "http_client/address.h"
 #include "model/json_text.h"
 #include "os/files/run_folder.h"
 
@@ -78,7 +78,7 @@ std::vector<Setting> settings() {
        "address of the node that this process's job runs on; the node sets it for the jobs that it starts"},
       {"cluster_spec",
        {"FRAY_CLUSTER_SPEC"},
-       http_client::without_passwords(text_of("FRAY_CLUSTER_SPEC", "local")),
+       without_passwords(text_of("FRAY_CLUSTER_SPEC", "local")),
        "where programs run that do not say so, such as thread?max_workers=4"},
       {"job_processes",
        {"FRAY_JOB_PROCESSES"},

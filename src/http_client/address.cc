@@ -49,19 +49,6 @@ Status no_address(const Service& service, std::string_view text, std::string_vie
                             service.example));
 }
 
-std::string without_passwords(std::string_view text) {
-  std::string shown;
-  for (std::size_t start = text.find("//"); start != std::string_view::npos; start = text.find("//")) {
-    shown += text.substr(0, start + 2);
-    text.remove_prefix(start + 2);
-    const std::size_t at = text.substr(0, text.find_first_of("/?#&, ")).rfind('@');
-    if (at == std::string_view::npos) continue;
-    shown += "...";
-    text.remove_prefix(at);
-  }
-  return shown.append(text);
-}
-
 Result<Address> parse_address(std::string_view text, const Service& service) {
   auto wrong = [&](std::string_view given, std::string_view why) { return no_address(service, given, why); };
   std::string_view rest = text;

@@ -26,8 +26,6 @@ struct Address {
 };
 
 Result<Address> parse_address(std::string_view text, const Service& service);
-// The text without the names and passwords of the addresses in it, "//name:password@", to be shown to people.
-std::string without_passwords(std::string_view text);
 // The error for a text that is not an address.
 Status no_address(const Service& service, std::string_view text, std::string_view why);
 

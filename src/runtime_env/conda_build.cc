@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/join.h"
+#include "base/passwords.h"
 #include "runtime_env/digest.h"
 #include "runtime_env/package_build.h"
 #include "runtime_env/text_lines.h"

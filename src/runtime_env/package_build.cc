@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/join.h"
+#include "base/passwords.h"
 #include "runtime_env/digest.h"
 #include "runtime_env/text_lines.h"
 

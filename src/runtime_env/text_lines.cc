@@ -1,8 +1,5 @@
 #include "runtime_env/text_lines.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include <fmt/format.h>
 
 #include "base/join.h"
@@ -26,26 +23,6 @@ std::string last_lines(std::string_view text, std::size_t count) {
   std::vector<std::string> lines = lines_of(text);
   const std::size_t first = lines.size() > count ? lines.size() - count : 0;
   return fmt::format("{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end(), "\n"));
-}
-
-std::string without_passwords(std::string_view text) {
-  constexpr std::string_view kMark = "://";
-  auto ends_address = [](char c) {
-    return std::isspace(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '"' || c == '\'' || c == '`';
-  };
-  std::string out;
-  while (true) {
-    const std::size_t mark = text.find(kMark);
-    if (mark == std::string_view::npos) return out.append(text);
-    out.append(text.substr(0, mark + kMark.size()));
-    text.remove_prefix(mark + kMark.size());
-    const auto end = std::find_if(text.begin(), text.end(), ends_address);
-    const std::string_view authority(text.data(), static_cast<std::size_t>(end - text.begin()));
-    const std::size_t at = authority.rfind('@');
-    if (at == std::string_view::npos) continue;
-    out.append("****");
-    text.remove_prefix(at);
-  }
 }
 
 }  // namespace fray::runtime_env

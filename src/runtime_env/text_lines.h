@@ -1,4 +1,4 @@
-// The last lines of output of programs that build environments, without the passwords in addresses, for messages.
+// The last lines of output of programs that build environments, for messages.
 //
 // Threading:  any thread.
 // Ownership:  values.
@@ -15,7 +15,5 @@ namespace fray::runtime_env {
 std::vector<std::string> lines_of(std::string_view text);
 // At most `count`, joined with line ends.
 std::string last_lines(std::string_view text, std::size_t count);
-// "https://user:secret@host/x" becomes "https://****@host/x".
-std::string without_passwords(std::string_view text);
 
 }  // namespace fray::runtime_env
