@@ -12,10 +12,10 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from fray._command_end import show, show_json
+from fray.migrate.directions import from_ray, to_ray
 from fray.migrate.files import RefusedError, find_files, write_all
-from fray.migrate.program import from_ray, move
+from fray.migrate.program import move
 from fray.migrate.report import Outcome, State, as_json, as_text
-from fray.migrate.to_ray import to_ray
 
 __all__ = ["main"]
 

@@ -15,12 +15,12 @@ import libcst as cst
 from fray.migrate.by_name import hold_by_name, reaches_by_name
 from fray.migrate.contexts import place_contexts
 from fray.migrate.files import RefusedError, Text, check_writable, read_text
-from fray.migrate.from_ray import Constants, find_ray
+from fray.migrate.from_ray import Constants
 from fray.migrate.imports import imported_names, is_of, marker_name, plan_imports
 from fray.migrate.inference import Api, Kinds
 from fray.migrate.notebook import Notebook, read_notebook
 from fray.migrate.plan import Plan, make_plan
-from fray.migrate.ray_side import PACKAGES, RayApi
+from fray.migrate.ray_side import PACKAGES
 from fray.migrate.report import Left, Outcome, State
 from fray.migrate.rewrite import COMMENT, Rewrite
 from fray.migrate.sites import Found, Site
@@ -51,18 +51,6 @@ class Direction:
     get_context: str
     words: re.Pattern[str]
     """Matches in the text of every file that may use the old library."""
-
-
-def from_ray(sync_tests: bool = False) -> Direction:
-    """Return the direction from Ray to Fray."""
-    return Direction(
-        lambda kinds, source, constants: find_ray(kinds, source, constants, sync_tests),
-        RayApi,
-        PACKAGES,
-        "import fray",
-        "fray.get_job_context",
-        re.compile(r"\bray\b|\.remote\b"),
-    )
 
 
 @dataclass(eq=False)

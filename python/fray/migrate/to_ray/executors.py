@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import libcst as cst
 
 from fray.migrate.build import arg, call, dict_of, keyword, literal, named_arguments
 from fray.migrate.ray_side import pool_variable, uses_of
 from fray.migrate.sites import Build, Rewriter
 from fray.migrate.source import Source, dotted
+from fray.migrate.to_ray.finding import Finding
 
-__all__ = ["Finds", "move_executor"]
+__all__ = ["move_executor"]
 
 _ARGUMENTS = {"max_workers": "processes", "initializer": "initializer", "initargs": "initargs"}
 _IMPORTS = ("import ray.util.multiprocessing",)
 _WHAT = "Ray's Pool has what is taken at once: list(pool.map(...)), a loop over it, pool.submit(...).result()"
 
 
-class Finds(Protocol):
-    """The finder of sites, as this module uses it."""
-
-    source: Source
-
-    def block(self, node: cst.CSTNode, why: str, what: str = ...) -> None: ...
-    def site(
-        self,
-        node: cst.CSTNode,
-        build: Build,
-        uses: Sequence[cst.CSTNode] = ...,
-        names_ray: bool = ...,
-        imports: tuple[str, ...] = ...,
-    ) -> None: ...
-    def link(self, node: cst.CSTNode, other: cst.CSTNode) -> None: ...
-
-
-def move_executor(finds: Finds, node: cst.Call) -> None:
+def move_executor(finds: Finding, node: cst.Call) -> None:
     """Make an Executor a Pool with all its uses; block it if one of the uses has no counterpart."""
     source = finds.source
     variable = pool_variable(source, node)
