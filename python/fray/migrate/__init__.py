@@ -7,7 +7,7 @@ A migration first infers what the expressions of all given programs stand for. T
 (sites) and what has no counterpart (blockers), decides which sites can change together, and writes the new text.
 
     files                         read files and replace them
-    notebook                      the cells of a notebook as one program
+    notebook, cells, magics       the cells of a notebook as one program
     source                        a parsed program with its names, and the project of all programs
     kinds                         what expressions stand for: remote functions, actors, refs
     inference, bindings           infer the kinds of expressions, and those of names

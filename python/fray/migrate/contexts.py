@@ -1,7 +1,7 @@
 """Decides where ``ctx = fray.get_job_context()`` stands: once in a function, before the first statement that uses it.
 
-Sometimes one statement cannot serve all uses: the engine is started or ended between them, or the statement would run
-when a module is imported. Then each use calls ``fray.get_job_context()`` itself.
+Sometimes one statement cannot serve all uses: the engine is started or ended between them, the statement would run
+when a module is imported, or the use is in a cell that is timed. Then each use calls ``fray.get_job_context()`` itself.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
+from fray.migrate.cells import timed_statements
 from fray.migrate.source import Source, dotted
 
 __all__ = ["Places", "place_contexts"]
@@ -42,9 +43,14 @@ def place_contexts(
         ends: nodes that end the engine.
     """
     places = Places(_free_name(source))
+    timed = timed_statements(source.module)
     by_function: dict[cst.CSTNode | None, list[cst.CSTNode]] = {}
     for use in uses:
-        by_function.setdefault(_function(source, use), []).append(use)
+        function = _function(source, use)
+        if function is None and any(id(above) in timed for above in source.ancestors(use)):
+            places.inline.add(id(use))  # a variable of a timed cell is local to it
+        else:
+            by_function.setdefault(function, []).append(use)
     for function, group in by_function.items():
         limits = [node for node in (*starts, *ends) if _function(source, node) is function]
         ended = [node for node in ends if _function(source, node) is function]

@@ -7,21 +7,13 @@ from typing import Any
 
 import libcst as cst
 
+from fray.migrate.cells import mark_of, timed_statements
+from fray.migrate.magics import is_magic
 from fray.migrate.source import Source, dotted
 
-__all__ = ["Imports", "imported_names", "is_of", "marker_name", "plan_imports"]
+__all__ = ["Imports", "imported_names", "is_of", "plan_imports"]
 
 Change = Callable[[Any], Any]
-_MARKER = "__fray_cell_"
-
-
-def marker_name(statement: cst.CSTNode) -> str | None:
-    """Return the name that marks the start of a notebook's cell, if `statement` is such a mark; None otherwise."""
-    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
-        inner = statement.body[0]
-        if isinstance(inner, cst.Expr) and isinstance(inner.value, cst.Name) and inner.value.value.startswith(_MARKER):
-            return inner.value.value
-    return None
 
 
 def is_of(package: str, name: str) -> bool:
@@ -66,7 +58,7 @@ class Imports:
         body = list(module.body)
         index = _after_imports(body)
         new = [cst.parse_statement(text + "\n", config=module.config_for_parsing) for text in wanted]
-        follows_nothing = index == len(body) or index == 0 or marker_name(body[index - 1]) is not None
+        follows_nothing = index == len(body) or index == 0 or mark_of(body[index - 1]) is not None
         if not follows_nothing and not _is_import(body[index - 1]):
             new[0] = new[0].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
         if index < len(body) and (index == 0 or not _is_import(body[index - 1])):
@@ -95,7 +87,8 @@ def _after_imports(body: Sequence[cst.CSTNode]) -> int:
     while index < len(body):
         statement = body[index]
         docstring = index <= 1 and _is_text(statement)
-        if not (_is_import(statement) or docstring or (index == 0 and marker_name(statement) is not None)):
+        mark = index == 0 and mark_of(statement) is not None
+        if not (_is_import(statement) or docstring or mark or is_magic(statement)):
             break
         index += 1
     return index
@@ -124,8 +117,10 @@ def plan_imports(
     lines = [node for node in source.nodes() if isinstance(node, cst.SimpleStatementLine) and _has(node, packages)]
     at_top = [line for line in lines if _is_global(source, line)]
     first: list[cst.SimpleStatementLine] = []
+    timed = timed_statements(source.module)
+    for_all = [line for line in at_top if id(_top(source, line)) not in timed]
     if needs and at_top:
-        first = [at_top[0]]
+        first = [*for_all[:1], *(line for line in at_top if line not in for_all)]
     elif needs:
         functions = {source.function_of(line): line for line in reversed(lines)}
         functions.pop(None, None)
@@ -157,6 +152,11 @@ def _is_global(source: Source, line: cst.CSTNode) -> bool:
         isinstance(node, cst.If) and (dotted(node.test) or "").endswith("TYPE_CHECKING")
         for node in source.ancestors(line)
     )
+
+
+def _top(source: Source, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the statement of the module that holds `node`."""
+    return next((above for above in (node, *source.ancestors(node)) if above in source.module.body), node)
 
 
 def _within(source: Source, node: cst.CSTNode, functions: Collection[cst.CSTNode | None]) -> bool:

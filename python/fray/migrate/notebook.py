@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from dataclasses import dataclass
 from typing import Any, cast
 
+from fray.migrate.cells import MARKED, mark
 from fray.migrate.files import RefusedError
+from fray.migrate.magics import Magics, is_python_cell, is_timed_cell
 
 __all__ = ["Notebook", "read_notebook"]
-
-_MARK = "__fray_cell_{}__"
-_MARKED = re.compile(r"^__fray_cell_(\d+)__$", re.MULTILINE)
-_HIDDEN = "#fray-magic#"
-_WHOLE_CELL_OF_PYTHON = ("%%capture", "%%time", "%%timeit", "%%prun")
-_TIMED = re.compile(r"^(\s*)(%(?:time|timeit|prun)(?:\s+-\w+(?:\s+\d+)?)*\s+)(\S.*)$")
-"""A line whose magic is followed by a statement of Python."""
-_HIDDEN_PREFIX = re.compile(rf"'{_HIDDEN}(%[^']*)'; ")
-_MAGIC = re.compile(r"^(\s*)([%!?]|[\w.]+\?{1,2}\s*$|\w+\s*=\s*[!%])")
 
 
 @dataclass(frozen=True)
@@ -29,7 +21,9 @@ class Notebook:
     Args:
         document: the parsed JSON.
         program: the Python code of the cells, with a line before each that marks its beginning.
-        cells: the indices of the cells whose code is in the program.
+        magics: what is hidden in the program.
+        unseen: Python inside of magics that is not in the program, each with the number of its cell and its line there,
+            from 1.
         indent: the indentation of the JSON in spaces; None if it is written on one line.
         newline: the end of the document, a newline or nothing.
         ascii_only: whether the JSON escapes characters beyond ASCII.
@@ -37,7 +31,8 @@ class Notebook:
 
     document: dict[str, Any]
     program: str
-    cells: tuple[int, ...]
+    magics: Magics
+    unseen: tuple[tuple[int, int, str], ...]
     indent: int | None
     newline: str
     ascii_only: bool
@@ -45,18 +40,20 @@ class Notebook:
     def with_program(self, program: str) -> str:
         """Return the text of the notebook with the cells of a changed `program`."""
         document = json.loads(json.dumps(self.document))
-        parts = _MARKED.split(program)
-        for index, text in zip(parts[1::2], parts[2::2], strict=True):
+        parts = MARKED.split(program)
+        for index, text in zip(parts[1::3], parts[3::3], strict=True):
             cell = document["cells"][int(index)]
             old = cell["source"]
-            new = _shown(text.removeprefix("\n"), _text(old))
+            new = _indented(self.magics.show(text.removeprefix("\n")), _text(old))
+            if not _text(old).endswith("\n"):
+                new = new.removesuffix("\n")
             cell["source"] = new.splitlines(keepends=True) if isinstance(old, list) else new
         return self._dump(document)
 
     def cell_of(self, line: int) -> tuple[int, int]:
         """Return the number of the cell in which a line of the program stands, and the line's number there, from 1."""
         above = self.program.splitlines()[: line - 1]
-        starts = [(number, mark) for number, text in enumerate(above, 1) if (mark := _MARKED.match(text))]
+        starts = [(number, mark) for number, text in enumerate(above, 1) if (mark := MARKED.match(text))]
         number, mark = starts[-1]
         return int(mark[1]) + 1, line - number
 
@@ -81,19 +78,22 @@ def read_notebook(text: str) -> Notebook:
         raise RefusedError("is no notebook of version 4: its JSON has no cells") from None
     if language not in ("python", "python3"):
         raise RefusedError(f"is a notebook of {language}, not of Python")
+    magics = Magics()
     parts: list[str] = []
-    taken: list[int] = []
+    unseen: list[tuple[int, int, str]] = []
     for index, source in sources:
-        if not _is_python(source):
+        if not is_python_cell(source):
             continue
-        taken.append(index)
-        hidden = _hide(source)
-        parts.append(_MARK.format(index) + "\n" + hidden + ("" if hidden.endswith("\n") else "\n"))
+        known = len(magics.unseen)
+        hidden = magics.hide(_dedented(source))
+        unseen += [(index + 1, line, code) for line, code in magics.unseen[known:]]
+        parts.append(mark(index, is_timed_cell(source)) + hidden + ("" if hidden.endswith("\n") else "\n"))
     indent = re.match(r"\{\n( +)", text)
     return Notebook(
         cast("dict[str, Any]", document),
         "".join(parts),
-        tuple(taken),
+        magics,
+        tuple(unseen),
         len(indent[1]) if indent else None,
         "\n" if text.endswith("\n") else "",
         text.isascii(),
@@ -106,37 +106,19 @@ def _text(source: object) -> str:
     return "".join(cast("list[str]", source))
 
 
-def _is_python(source: str) -> bool:
-    first = source.lstrip()
-    return not first.startswith("%%") or first.startswith(_WHOLE_CELL_OF_PYTHON)
+def _margin(source: str) -> str:
+    """Return the indentation of a cell that is indented as a whole: IPython takes it off."""
+    lines = [line for line in source.splitlines() if line.strip()]
+    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else ""
+    return margin if all(line.startswith(margin) for line in lines) else ""
 
 
-def _hide(source: str) -> str:
-    """Return the source with magics and shell lines, which are no Python, hidden in comments and strings.
-
-    The statement after ``%time`` and its like stays visible. A hidden line below a colon is a statement, as before.
-    """
-    lines: list[str] = []
-    for line in source.splitlines(keepends=True):
-        timed, magic = _TIMED.match(line), _MAGIC.match(line)
-        if timed is not None and _is_statement(timed[3]):
-            lines.append(f"{timed[1]}'{_HIDDEN}{timed[2]}'; {line[timed.start(3) :]}")
-        elif magic is not None:
-            lines.append(f"{magic[1]}{'pass' if magic[1] else ''}{_HIDDEN}{line[len(magic[1]) :]}")
-        else:
-            lines.append(line)
-    return "".join(lines)
+def _dedented(source: str) -> str:
+    margin = _margin(source)
+    return "".join(line.removeprefix(margin) for line in source.splitlines(keepends=True))
 
 
-def _is_statement(text: str) -> bool:
-    try:
-        return len(ast.parse(text).body) == 1
-    except (SyntaxError, ValueError):
-        return False
-
-
-def _shown(text: str, old: str) -> str:
-    shown = _HIDDEN_PREFIX.sub(r"\1", text).replace(f"pass{_HIDDEN}", "").replace(_HIDDEN, "")
-    if old.endswith("\n"):
-        return shown
-    return shown.removesuffix("\n")
+def _indented(text: str, old: str) -> str:
+    """Return the new text of a cell with the indentation of its old text."""
+    margin = _margin(old)
+    return "".join(margin + line if line.strip() else line for line in text.splitlines(keepends=True))

@@ -13,10 +13,11 @@ from pathlib import Path
 import libcst as cst
 
 from fray.migrate.by_name import hold_by_name, reaches_by_name
+from fray.migrate.cells import mark_of
 from fray.migrate.contexts import place_contexts
 from fray.migrate.files import RefusedError, Text, check_writable, read_text
 from fray.migrate.from_ray import Constants
-from fray.migrate.imports import imported_names, is_of, marker_name, plan_imports
+from fray.migrate.imports import imported_names, is_of, plan_imports
 from fray.migrate.inference import Api, Kinds
 from fray.migrate.notebook import Notebook, read_notebook
 from fray.migrate.plan import Plan, make_plan
@@ -133,6 +134,8 @@ def _parse(loaded: _Loaded, direction: Direction) -> None:
                 check_writable(loaded.path)
             except RefusedError as error:
                 loaded.refused = fixed = str(error)
+        if loaded.asked and loaded.notebook is not None:
+            _check_unseen(loaded.notebook, direction)
         loaded.source = Source(loaded.path, module, fixed)
         new = direction.new_import.removeprefix("import ")
         if fixed is None and loaded.source.means_otherwise(new):
@@ -150,6 +153,14 @@ def _place(loaded: _Loaded, line: int) -> str:
         return f"line {line}"
     cell, line = loaded.notebook.cell_of(line)
     return f"cell {cell}, line {line}"
+
+
+def _check_unseen(notebook: Notebook, direction: Direction) -> None:
+    """Raise RefusedError if Python inside of a magic, which cannot be moved, uses the old library."""
+    for cell, line, code in notebook.unseen:
+        if direction.words.search(code):
+            what = f"write {code.strip()!r} on lines without a magic"
+            raise RefusedError(f"cannot be moved: cell {cell}, line {line}: {what}")
 
 
 def _mixed(program: str) -> str:
@@ -286,9 +297,9 @@ def _line(source: Source, node: cst.CSTNode, notebook: Notebook | None) -> tuple
         return line, None
     start, cell = 0, 0
     for statement in source.module.body:
-        name = marker_name(statement)
-        if name is not None and source.line(statement) <= line:
-            start, cell = source.line(statement), int(name.removeprefix("__fray_cell_").removesuffix("__")) + 1
+        mark = mark_of(statement)
+        if mark is not None and source.line(statement) <= line:
+            start, cell = source.line(statement), mark.cell + 1
     return line - start, cell
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,17 @@ from fray.migrate.command import main
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 FRAY_PROGRAMS = HERE / "fray_programs"
+PROGRAM = textwrap.dedent(
+    """\
+    import ray
+
+    @ray.remote
+    def f(x):
+        return x
+
+    print(ray.get(f.remote(1)))
+    """
+)
 MAINS = sorted([*(path.name for path in PROGRAMS.glob("*.py")), "shop/main.py"])
 
 
@@ -58,3 +70,18 @@ def run_all(
     )
     assert done.returncode == 0, done.stderr
     return json.loads(printed.read_text())
+
+
+def written(folder: Path, content: bytes | str, name: str = "program.py") -> Path:
+    """Write a program and return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def report(*words: object) -> dict[str, dict[str, object]]:
+    """Return the report of each file by its name."""
+    done = migrate("--json", *words)
+    assert done.stdout, done.stderr
+    return {Path(item["path"]).name: item for item in json.loads(done.stdout)["files"]}

@@ -13,33 +13,7 @@ from pathlib import Path
 import pytest
 from fray.migrate.command import main
 
-from tests.unit.migrate.moving import migrate
-
-PROGRAM = textwrap.dedent(
-    """\
-    import ray
-
-    @ray.remote
-    def f(x):
-        return x
-
-    print(ray.get(f.remote(1)))
-    """
-)
-
-
-def written(folder: Path, content: bytes | str, name: str = "program.py") -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def report(*words: object) -> dict[str, dict[str, object]]:
-    """Return the report of each file by its name."""
-    done = migrate("--json", *words)
-    assert done.stdout, done.stderr
-    return {Path(item["path"]).name: item for item in json.loads(done.stdout)["files"]}
+from tests.unit.migrate.moving import PROGRAM, migrate, report, written
 
 
 def test_check_says_what_would_change_and_writes_nothing(tmp_path: Path) -> None:
@@ -401,80 +375,6 @@ def test_a_definition_stays_when_something_of_its_name_is_started_that_cannot_be
     done = migrate(tmp_path)
     assert "is not known here" in done.stdout
     assert [line for line in tasks.read_text().splitlines() if "# fray:" not in line] == before.splitlines()
-
-
-def test_a_notebook_is_moved_cell_by_cell(tmp_path: Path) -> None:
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": ["# ray.get\n"]},
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": 1,
-            "source": ["%time 1\n", "import ray"],
-        },
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": "@ray.remote\ndef f(x):\n    return x",
-        },
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": ["%%bash\n", "ray.get"],
-        },
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": ["ray.get(f.remote(1))"],
-        },
-    ]
-    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    path = written(tmp_path, json.dumps(document, indent=1) + "\n", "book.ipynb")
-    assert report(path)["book.ipynb"]["state"] == "moved"
-    moved = json.loads(path.read_text())
-    sources = ["".join(cell["source"]) for cell in moved["cells"]]
-    assert sources == [
-        "# ray.get\n",
-        "%time 1\nimport fray",
-        "def f(x):\n    return x",
-        "%%bash\nray.get",
-        "ctx = fray.get_job_context()\nctx.get(ctx.create_task(f, (1,)))",
-    ]
-    assert path.read_text().endswith("}\n")
-    before = path.read_bytes()
-    assert migrate(path).returncode == 0
-    assert path.read_bytes() == before
-
-
-def book(folder: Path, *cells: str) -> Path:
-    """Write a notebook of these cells of code."""
-    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    document = {"cells": [{**code, "source": cell} for cell in cells], "metadata": {}, "nbformat": 4}
-    return written(folder, json.dumps(document), "book.ipynb")
-
-
-def test_statements_behind_a_magic_are_moved_and_other_magics_stay_in_their_blocks(tmp_path: Path) -> None:
-    lines = "for i in range(2):\n    !echo {i}\nfor i in range(2):\n    %time print(ray.get(f.remote(i)))\n"
-    timed = "%timeit -n 1 -r 1 ray.get(f.remote(1))\n%time it\nfiles = !ls\ntext = '''\n  !no\n%time x\n'''"
-    path = book(tmp_path, PROGRAM.rpartition("print")[0], lines, timed)
-    assert report(path)["book.ipynb"]["state"] == "moved"
-    after = [cell["source"] for cell in json.loads(path.read_text())["cells"]]
-    assert after[1].startswith("for i in range(2):\n    !echo {i}\n")
-    assert "    %time print(ctx.get(ctx.create_task(f, (i,))))\n" in after[1]
-    assert "%timeit -n 1 -r 1 ctx.get(ctx.create_task(f, (1,)))\n" in after[2]
-    assert after[2].endswith(timed.partition("\n")[2])
-
-
-def test_a_cell_that_does_not_parse_is_named(tmp_path: Path) -> None:
-    path = book(tmp_path, "%pip install ray\nimport ray", "x = 1\ndef broken(")
-    assert "does not parse: cell 2, line 2" in str(report(path)["book.ipynb"]["reason"])
 
 
 def test_a_program_for_a_newer_python_is_refused_for_that(tmp_path: Path) -> None:
