@@ -135,12 +135,12 @@ int run_job_logs(JobLogArguments& arguments) {
     arguments.request.since_unix_ns = static_cast<std::int64_t>(since) * 1'000'000'000;
   }
   JobOutput::Style style{arguments.json, std::nullopt};
-  try {
-    if (!arguments.grep.empty()) style.grep = std::regex(arguments.grep);
-  } catch (const std::regex_error& error) {
-    return report_usage("job logs",
-                        Status(StatusCode::kInvalidArgument,
-                               fmt::format("--grep {} is no regular expression: {}", arguments.grep, error.what())));
+  if (!arguments.grep.empty()) {
+    Result<LinePattern> pattern = LinePattern::compile(arguments.grep);
+    if (!pattern.is_ok()) {
+      return report_usage("job logs", Status(pattern.status().code(), "--grep " + pattern.status().message()));
+    }
+    style.grep = std::move(*pattern);
   }
   OpenCluster cluster;
   if (const int code = open_cluster("job logs", arguments.choice, &cluster); code != kExitOk) return code;

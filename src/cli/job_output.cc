@@ -16,13 +16,14 @@ Status JobOutput::print(cluster::JobLog& log, const Patience& patience) {
     FRAY_ASSIGN_OR_RETURN(const LogBatch batch, log.next(patience));
     if (batch.pieces.empty()) break;
     add(batch);
+    FRAY_RETURN_IF_ERROR(failed_);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       return Status(StatusCode::kIoError, fmt::format("its output cannot be written: {}", std::strerror(errno)));
     }
   }
   lines_.finish();
   std::fflush(stdout);
-  return Status::ok();
+  return failed_;
 }
 
 void JobOutput::write(std::uint8_t stream, std::string_view bytes) {
@@ -38,8 +39,13 @@ void JobOutput::add(const LogBatch& batch) {
   }
 }
 
-void JobOutput::print_line(const cluster::LogLine& line) const {
-  if (style_.grep && !std::regex_search(line.text.begin(), line.text.end(), *style_.grep)) return;
+void JobOutput::print_line(const cluster::LogLine& line) {
+  if (!failed_.is_ok()) return;
+  if (style_.grep) {
+    Result<bool> found = style_.grep->is_in(line.text);
+    if (!found.is_ok()) failed_ = Status(StatusCode::kInvalidArgument, "--grep " + found.status().message());
+    if (!found.is_ok() || !*found) return;
+  }
   if (style_.json) {
     const nlohmann::json document = {{"attempt", line.attempt},
                                      {"replica", line.replica},

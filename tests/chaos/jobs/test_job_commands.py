@@ -115,6 +115,16 @@ def test_logs_tail_grep_and_json(node: dict[str, Any]) -> None:
     assert command("job", "logs", "--grep", "(", job).code == USAGE
 
 
+def test_grep_takes_long_lines_and_gives_up_on_expressions_without_an_end(node: dict[str, Any]) -> None:
+    job = submit("python3", "-c", "print('x' * 60_000); print('end')")
+    assert command("job", "wait", job).code == 0
+    assert command("job", "logs", "--grep", "x$", job).stdout == "x" * 60_000 + "\n"
+    assert command("job", "logs", "--grep", "^[ye]nd", job).stdout == "end\n"
+    endless = command("job", "logs", "--grep", "(x+x+)+[yz]", job)
+    assert endless.code == 1
+    assert "--grep (x+x+)+[yz] takes too long on a line of 60000 characters" in endless.stderr
+
+
 def test_wait_has_a_timeout_and_gives_the_first_failure(node: dict[str, Any]) -> None:
     sleeper, good, bad = submit("sleep", "1000"), submit("true"), submit("sh", "-c", "exit 5")
     assert command("job", "wait", "--timeout", "0.1s", sleeper).code == TIMED_OUT
