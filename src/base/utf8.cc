@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <fmt/format.h>
+
 namespace fray {
 
 std::optional<std::uint32_t> take_code_point(std::string_view& text) {
@@ -24,6 +26,21 @@ bool is_utf8(std::string_view text) {
     if (!take_code_point(text)) return false;
   }
   return true;
+}
+
+std::string shown_utf8(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    std::string_view rest = text;
+    if (take_code_point(rest)) {
+      shown.append(text.substr(0, text.size() - rest.size()));
+      text = rest;
+    } else {
+      shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front()));
+      text.remove_prefix(1);
+    }
+  }
+  return shown;
 }
 
 }  // namespace fray

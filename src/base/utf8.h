@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace fray {
@@ -15,5 +16,7 @@ namespace fray {
 std::optional<std::uint32_t> take_code_point(std::string_view& text);
 
 bool is_utf8(std::string_view text);
+// The text with "\\xFF" in place of each byte that is no part of a character, to be shown to people.
+std::string shown_utf8(std::string_view text);
 
 }  // namespace fray

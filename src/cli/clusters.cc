@@ -54,6 +54,12 @@ Status complete_for_node(JobSpec& spec) {
   std::error_code error;
   spec.folder = spec.folder.empty() ? fs::current_path(error).string()
                                     : fs::absolute(spec.folder, error).lexically_normal().string();
+  if (error) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("the current folder cannot be found ({}); go to one that exists, or name one with --folder",
+                    error.message()));
+  }
   if (spec.name.empty()) spec.name = job_name_of(spec.command);
   if (!spec.resources.units().contains("CPU")) FRAY_RETURN_IF_ERROR(spec.resources.set("CPU", 1));
   FRAY_RETURN_IF_ERROR(http::describe_environment(http::OwnPython::find(), &spec));

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log_line.h"
+#include "base/utf8.h"
 #include "cli/amount.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
@@ -74,6 +75,11 @@ Result<json> node_options(const StartArguments& arguments) {
     FRAY_ASSIGN_OR_RETURN(options["resources"], parse_resources("--resources", arguments.resources));
   }
   if (!arguments.spill_dir.empty()) {
+    if (!is_utf8(arguments.spill_dir)) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--spill-dir must be a path in UTF-8, got {}; take another folder",
+                                shown_utf8(arguments.spill_dir)));
+    }
     struct stat found {};
     if (::stat(arguments.spill_dir.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) ||
         ::access(arguments.spill_dir.c_str(), W_OK | X_OK) != 0) {

@@ -76,8 +76,10 @@ void add_options(CLI::App& command, SubmitArguments& arguments) {
   command.add_option("COMMAND", spec.command, "The program and its arguments, behind --; no shell reads them")
       ->required();
   command.add_option("--name", spec.name, "For people; on a node by default from the command");
-  command.add_option("--id,--submission-id", spec.id,
-                     "The job's id, so that a second submission is refused; by default a new one");
+  command
+      .add_option("--id,--submission-id", spec.id,
+                  "The job's id, so that a second submission is refused; by default a new one")
+      ->check([](const std::string& id) { return id.empty() ? "must not be empty; leave it out for a new id" : ""; });
   command.add_option(
       "--folder,--working-dir", spec.folder,
       "Where it runs; by default here. To another cluster it is sent along, and by default nothing is; to "

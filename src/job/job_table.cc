@@ -41,9 +41,9 @@ Status JobTable::check(const JobSpec& spec) const {
   if (total_.covers(needed)) return Status::ok();
   return Status(
       StatusCode::kInvalidArgument,
-      fmt::format("the job {} can never start here: its {} need {}, the node has {}; ask for less, or start the "
+      fmt::format("the job {} can never start here: its {} {}, the node has {}; ask for less, or start the "
                   "node with more",
-                  spec.name, spec.replicas == 1 ? "replica" : fmt::format("{} replicas", spec.replicas),
+                  spec.name, spec.replicas == 1 ? "replica needs" : fmt::format("{} replicas need", spec.replicas),
                   amounts(needed, needed, total_), amounts(total_, needed, needed)));
 }
 

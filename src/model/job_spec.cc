@@ -103,7 +103,8 @@ Status JobSpec::check() const {
   }
   if (command.empty() || command.front().empty()) return bad_job("a job needs a command, got none");
   if (std::any_of(command.begin(), command.end(), has_null)) return bad_job("a job's command must not contain NUL");
-  if (folder.empty() || folder.front() != '/' || has_null(folder)) {
+  if (folder.empty()) return bad_job("a job needs a folder to run in, got none");
+  if (folder.front() != '/' || has_null(folder)) {
     return bad_job(fmt::format("a job's folder must be an absolute path, got '{}'", folder));
   }
   FRAY_RETURN_IF_ERROR(check_variables(*this));

@@ -71,7 +71,7 @@ def load_function(target: Target) -> Callable[..., Any]:
 
 
 def _load_module(target: Target) -> ModuleType:
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, _current_folder())
     try:
         return importlib.import_module(target.place)
     except ModuleNotFoundError as error:
@@ -82,8 +82,17 @@ def _load_module(target: Target) -> ModuleType:
         raise TargetNotFoundError(f"there is no module {error.name!r} here or on the module path{hint}") from None
 
 
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise TargetNotFoundError(f"the current folder is gone ({error.strerror}); go to one that exists") from None
+
+
 def _load_file(target: Target) -> ModuleType:
-    path = Path(target.place).resolve()
+    path = Path(
+        target.place if os.path.isabs(target.place) else os.path.join(_current_folder(), target.place)
+    ).resolve()
     if not os.path.isfile(path):
         raise TargetNotFoundError(f"there is no file {target.place}")
     sys.path.insert(0, str(path.parent))

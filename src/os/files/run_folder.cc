@@ -9,11 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "os/fd.h"
 
 namespace fray::os {
 
 namespace {
+
+constexpr std::size_t kLongestHome = 400;  // SQLite takes paths of 512 bytes, and files lie some folders deep in a home
 
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
@@ -62,10 +65,24 @@ std::string home_path() {
 }
 
 Status check_home() {
-  const char* home = std::getenv("FRAY_HOME");
-  if (home == nullptr || *home == '\0' || *home == '/') return Status::ok();
-  return Status(StatusCode::kInvalidArgument,
-                fmt::format("FRAY_HOME must be an absolute path, got {}; write the whole path", home));
+  const char* given = std::getenv("FRAY_HOME");
+  if (given != nullptr && *given != '\0' && *given != '/') {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("FRAY_HOME must be an absolute path, got {}; write the whole path", given));
+  }
+  const std::string home = home_path();
+  if (!is_utf8(home)) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("Fray's home must be a path in UTF-8, got {}; set FRAY_HOME to another folder", shown_utf8(home)));
+  }
+  if (home.size() > kLongestHome) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("Fray's home must have at most {} bytes, got {} of them: {}; set FRAY_HOME to a shorter path",
+                    kLongestHome, home.size(), home));
+  }
+  return Status::ok();
 }
 
 Result<std::string> open_home_folder(const std::string& name) {

@@ -19,7 +19,8 @@ std::string run_folder_path();
 // Where the node that `fray start` starts has its socket: one for each home.
 std::string started_node_folder();
 std::string home_path();
-// A FRAY_HOME that depends on the folder a program is started in would be many homes.
+// kInvalidArgument for a home that is too long for a database, or no UTF-8, in which messages carry it, and for a
+// FRAY_HOME that depends on the folder a program is started in: that would be many homes.
 Status check_home();
 // A folder for files that outlive the node, such as `logs`, made and checked like the run folder.
 Result<std::string> open_home_folder(const std::string& name);

@@ -82,6 +82,17 @@ TEST_F(RunFolderTest, HomeThatIsNoAbsolutePathIsRefused) {
   EXPECT_NE(checked.message().find("here"), std::string::npos);
 }
 
+TEST_F(RunFolderTest, HomeThatIsTooLongOrNoUtf8IsRefused) {
+  for (const std::string& home : {root_ + "/" + std::string(400, 'h'), root_ + "/h\xFF"}) {
+    ::setenv("FRAY_HOME", home.c_str(), 1);
+    const Status checked = open_run_folder().status();
+    ::unsetenv("FRAY_HOME");
+    EXPECT_EQ(checked.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(checked.message().find(home.back() == 'h' ? "at most 400 bytes" : "/h\\xFF;"), std::string::npos)
+        << checked.message();
+  }
+}
+
 TEST_F(RunFolderTest, HomeHoldsWhatLastsInPrivateFolders) {
   ::setenv("FRAY_HOME", (root_ + "/a/home").c_str(), 1);
   auto logs = open_home_folder("logs");

@@ -106,6 +106,7 @@ std::string used_of(std::uint64_t bytes, std::uint64_t limit_bytes) {
 
 std::string GroupMemory::verdict() const {
   if (killed == 0) return {};
+  if (limit_bytes == 0) return "out of memory: its limit is less than a page of memory";
   if (peak_bytes == 0) return "out of memory: used all of " + bytes_text(limit_bytes);
   return "out of memory: " + used_of(peak_bytes, limit_bytes);
 }

@@ -61,6 +61,25 @@ def test_python_finds_fray_and_the_node_inside_a_job(node: dict[str, Any]) -> No
     assert command("submit", "--", "python", "-c", script).stdout == "42\n"
 
 
+def test_commands_in_a_folder_that_was_removed_say_so(node: dict[str, Any], tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    for words, code, reason in (
+        (["submit", "--", "true"], USAGE, "the current folder cannot be found (No such file or directory)"),
+        (["run", "program.py::main"], NOT_FOUND, "the current folder is gone (No such file or directory)"),
+        (["run", "program:main"], NOT_FOUND, "the current folder is gone (No such file or directory)"),
+    ):
+        gone.mkdir()
+        line = ["sh", "-c", 'rmdir "$1"; shift; exec "$@"', "sh", str(gone), PROGRAM, *words]
+        done = subprocess.run(line, cwd=gone, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, reason in done.stderr) == (code, True), done.stderr
+
+
+def test_an_empty_id_is_refused(node: dict[str, Any]) -> None:
+    done = command("submit", "--id", "", "--", "true")
+    assert done.code == USAGE
+    assert "must not be empty; leave it out for a new id" in done.stderr
+
+
 def test_unknown_job_is_exit_code_3(node: dict[str, Any]) -> None:
     for words in (("status",), ("logs",), ("logs", "-f"), ("stop",), ("wait",), ("delete",)):
         done = command("job", *words, "nobody")
@@ -89,7 +108,7 @@ def test_second_job_of_an_id_is_a_conflict(node: dict[str, Any]) -> None:
 def test_job_larger_than_the_node_is_refused(node: dict[str, Any]) -> None:
     done = command("job", "submit", "--cpus", "99", "--", "true")
     assert done.code == FAILED
-    assert "need CPU 99, the node has CPU 2" in done.stderr
+    assert "its replica needs CPU 99, the node has CPU 2" in done.stderr
 
 
 def test_list_shows_why_a_job_waits_and_json_has_the_same(node: dict[str, Any]) -> None:

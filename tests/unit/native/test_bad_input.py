@@ -331,3 +331,5 @@ def test_settings_that_make_no_sense_are_refused_before_anything_starts(settings
 def test_a_spill_folder_that_cannot_be_used_is_named_when_it_is_given() -> None:
     with pytest.raises((fray.FrayError, OSError, ValueError), match="no/such/folder"):
         NativeJobContext(cpus=1, spill_dir="/proc/no/such/folder")
+    with pytest.raises(ValueError, match="UTF-8"):
+        NativeJobContext(cpus=1, spill_dir=os.fsdecode(b"/tmp/\xff"))

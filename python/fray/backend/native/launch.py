@@ -68,8 +68,14 @@ def check_settings(
         amount = (resources or {}).get(kind, 0)
         if amount != int(amount):
             raise SettingsError(f"resources: {kind!r} must be a whole number of devices, got {amount!r}")
+    if spill_dir is not None and not _is_utf8(os.fspath(spill_dir)):
+        raise SettingsError(f"spill_dir must be a path in UTF-8, got {os.fspath(spill_dir)!r}; take another folder")
     if spill_dir is not None and not (os.path.isdir(spill_dir) and os.access(spill_dir, os.W_OK | os.X_OK)):
         raise SettingsError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
+
+
+def _is_utf8(path: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def check_start_method(start_method: str | None) -> None:
