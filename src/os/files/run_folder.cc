@@ -77,10 +77,9 @@ Status check_home() {
         fmt::format("Fray's home must be a path in UTF-8, got {}; set FRAY_HOME to another folder", shown_utf8(home)));
   }
   if (home.size() > kLongestHome) {
-    return Status(
-        StatusCode::kInvalidArgument,
-        fmt::format("Fray's home must have at most {} bytes, got {} of them: {}; set FRAY_HOME to a shorter path",
-                    kLongestHome, home.size(), home));
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("Fray's home must be a path of at most {} bytes, got {}; set FRAY_HOME to a shorter one",
+                              kLongestHome, home.size()));
   }
   return Status::ok();
 }
