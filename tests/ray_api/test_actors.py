@@ -363,6 +363,25 @@ def test_coroutines_and_generators_are_tried_again_and_give_each_item_once(ray: 
         ray.get(fragile.value.options(max_task_retries=1, **again).remote())
 
 
+def test_an_actor_makes_actors_of_its_own_class(ray: Any) -> None:
+    @ray.remote(num_cpus=0)
+    class Tree:
+        def __init__(self, depth: int) -> None:
+            self.below = [Tree.remote(depth - 1) for _ in range(2)] if depth else []
+
+        def size(self) -> int:
+            return 1 + sum(ray.get([tree.size.remote() for tree in self.below]))
+
+        def other(self) -> str:
+            with pytest.raises(TypeError):
+                Tree.remote()
+            return type(Tree.options(num_cpus=0).remote(0)).__name__
+
+    tree = Tree.remote(2)
+    assert ray.get(tree.size.remote()) == 7
+    assert ray.get(tree.other.remote()) == "ActorHandle"
+
+
 def test_a_call_says_itself_how_often_it_is_made_again_when_the_process_dies(ray: Any, tmp_path: Path) -> None:
     @ray.remote(num_cpus=0, max_restarts=2)
     class Mortal:

@@ -141,6 +141,11 @@ def _connect(kinds: Kinds, source: Source, union: _Union) -> None:
         elif isinstance(node, (cst.Call, cst.Decorator, cst.UnaryOperation, cst.Subscript, cst.BinaryOperation)):
             union.join(("node", id(node)), ("node", id(source.statement_of(node))))
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            for above in source.ancestors(node):
+                if isinstance(
+                    above, (cst.Try, cst.TryStar)
+                ):  # its handlers name the errors of the library that raises them
+                    union.join(("node", id(node)), ("node", id(above)))
             function = source.function_of(node)
             if function is not None:
                 union.join(("node", id(node)), ("node", id(function)))

@@ -329,13 +329,14 @@ class _Wrapper(Startable):
         self._cls = cls
         self._given = options
         self._options = settled(options)
-        self._shape = Shape(cls.__init__ if cls.__init__ is not object.__init__ else _takes_nothing, bound=1)
+        self._shape: Shape | None = None  # a class that arrives with its own actor class in it has no constructor yet
         self._session = -1
 
     def remote(self, *args: Any, **kwargs: Any) -> Any:
         """Start an actor; return its handle at once."""
-        if kwargs or not self._shape.low <= len(args) <= self._shape.high:
-            self._shape.check(args, kwargs)
+        shape = self._shape or self._take_shape()
+        if kwargs or not shape.low <= len(args) <= shape.high:
+            shape.check(args, kwargs)
         context = _session.context()
         options = self._options
         if process.captured is not None and options.get("scheduling_strategy") is None:
@@ -354,6 +355,11 @@ class _Wrapper(Startable):
         except Exception as error:
             raise_translated(error, creates_actor=True)
         return ActorHandle._of(FrayHandle(link))
+
+    def _take_shape(self) -> Shape:
+        constructor = self._cls.__init__
+        self._shape = Shape(constructor if constructor is not object.__init__ else _takes_nothing, bound=1)
+        return self._shape
 
     def _prepare(self) -> None:
         cls = self._cls

@@ -447,6 +447,31 @@ def test_strings_of_a_moved_call_do_not_end_the_f_string_around_it(
     assert after is None or text == f"text = {after}\n"
 
 
+def test_a_function_of_ray_that_a_module_keeps_starts_nothing_when_it_is_imported(tmp_path: Path) -> None:
+    before = (
+        "import ray\n\nget = ray.get\n\n@ray.remote\ndef f(): return 1\n\n"
+        "def main():\n    ray.init()\n    print(get(f.remote()))\n"
+    )
+    path = written(tmp_path, before)
+    assert report(path)["program.py"]["state"] == "moved"
+    assert "get = lambda *args, **kwargs: fray.get_job_context().get(*args, **kwargs)\n" in path.read_text()
+    assert report("--to-ray", path)["program.py"]["state"] == "moved"
+    assert "get = lambda *args, **kwargs: ray.get(*args, **kwargs)\n" in path.read_text()
+    path = written(tmp_path, "import ray\n\nray.init()\nwait = ray.wait\n")
+    assert report(path)["program.py"]["state"] == "moved"
+    assert path.read_text() == "import fray\n\nfray.init()\nctx = fray.get_job_context()\nwait = ctx.wait\n"
+
+
+def test_errors_are_caught_where_the_library_that_raises_them_stays(tmp_path: Path) -> None:
+    caught = (
+        "try:\n    print(ray.get(f.options(**options()).remote(1), timeout=1))\n"
+        "except ray.exceptions.GetTimeoutError:\n    pass\n"
+    )
+    path = written(tmp_path, PROGRAM + caught)
+    assert report(path)["program.py"]["state"] in ("left", "moved in part")
+    assert "    # fray: " in path.read_text() and "except ray.exceptions.GetTimeoutError" in path.read_text()
+
+
 def test_a_generator_that_is_the_only_argument_is_moved_with_parentheses(tmp_path: Path) -> None:
     lines = "f.remote(x for x in ())\n\n@ray.remote\nclass A:\n    pass\n\nA.remote(x for x in ())\n"
     after = moved_text(tmp_path, lines)

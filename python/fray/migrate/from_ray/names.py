@@ -29,9 +29,7 @@ class Names(Finding):
         elif short in ("RayTaskError", "RayError"):
             self._any_error(node, short)
         elif name.removeprefix("ray.") in VERBS:
-            verb = name.removeprefix("ray.")
-            build: Build = lambda rewriter, new: cst.Attribute(rewriter.context(node), cst.Name(verb))  # noqa: E731
-            self.site(node, build, [node], context=True)
+            self._verb_as_value(node, name.removeprefix("ray."))
         elif name.endswith(".RemoteFunction"):
             self._remote_function(node, parent)
         elif name == "ray.is_initialized":
@@ -77,6 +75,16 @@ class Names(Finding):
             self.site(holder, build, [node], names_fray=False)
         else:
             self.block(node, Reason("Ray's type of remote functions has no counterpart", "functions stay functions"))
+
+    def _verb_as_value(self, node: cst.CSTNode, verb: str) -> None:
+        """Move ``get = ray.get``; as a lambda at the top of a module, which may run before the engine starts."""
+        starts = [site.node for site in self.found.sites if site.role == "init"]
+        if self.source.function_of(node) is None and all(self.source.function_of(start) for start in starts):
+            text = f"lambda *args, **kwargs: fray.get_job_context().{verb}(*args, **kwargs)"
+            self.site(node, lambda rewriter, new: cst.parse_expression(text), [node])
+            return
+        build: Build = lambda rewriter, new: cst.Attribute(rewriter.context(node), cst.Name(verb))  # noqa: E731
+        self.site(node, build, [node], context=True)
 
     def _any_error(self, node: cst.CSTNode, short: str) -> None:
         """Move ``except RayTaskError``: with Fray, the exception of the task itself arrives."""

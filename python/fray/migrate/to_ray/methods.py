@@ -7,7 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from fray.migrate.fray_side import FRAY, context_verb
-from fray.migrate.kinds import NOTHING, UNKNOWN, Kind, Method
+from fray.migrate.kinds import NOTHING, UNKNOWN, Function, Kind, Method
 from fray.migrate.ray_side import only_assignment
 from fray.migrate.sites import Rewriter
 from fray.migrate.source import dotted
@@ -17,6 +17,7 @@ __all__ = ["Methods"]
 
 _CALL_A_FUNCTION = ("map", "filter", "functools.partial", "partial")
 """Functions that call the function they are given as they are told, whatever it is."""
+_PLAIN = ("fray.ActorPool", "fray.ActorQueue", "fray.Executor")
 
 
 class Methods(Finding):
@@ -31,7 +32,7 @@ class Methods(Finding):
             return None if kind.name in ("remote", "options") else kind
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in self.methods:
             return None
-        if node.func.attr.value.startswith("_"):
+        if node.func.attr.value.startswith("_") or self._is_plain(node.func.value):
             return None
         if self.kind(node.func.value) not in (UNKNOWN, NOTHING) or kind not in (UNKNOWN, NOTHING):
             return None
@@ -46,6 +47,14 @@ class Methods(Finding):
             node, f"{node.func.attr.value} may be a method of an actor or of a plain object", "annotate the handle"
         )
         return None
+
+    def _is_plain(self, receiver: cst.BaseExpression) -> bool:
+        """Return whether `receiver` is ``super()``, or a variable that holds a queue or pool of Fray's only."""
+        if isinstance(receiver, cst.Call) and dotted(receiver.func) == "super":
+            return True
+        made = only_assignment(self.source, receiver) if isinstance(receiver, cst.Name) else None
+        value = made.value if made is not None else None
+        return isinstance(value, cst.Call) and self.source.library_name(value.func, FRAY) in _PLAIN
 
     def _is_of_pool(self, receiver: cst.BaseExpression, holder: cst.CSTNode | None) -> bool:
         """Return whether `receiver` is the actor in ``pool.map(lambda actor, value: ..., values)``."""
@@ -66,7 +75,35 @@ class Methods(Finding):
         if not isinstance(parent, cst.Arg) or parent.value is not node:
             return
         called = self.source.parent(parent)
+        if isinstance(called, cst.Call) and self._is_followed(called, parent):
+            return
         if isinstance(called, cst.Call) and dotted(called.func) in _CALL_A_FUNCTION:
             self.site(node, lambda rewriter, new: cst.Attribute(method(rewriter), cst.Name("remote")), names_ray=False)
         else:
             self.block(node, "a method is handed on to what may call it", "hand on a lambda that calls it")
+
+    def _is_followed(self, called: cst.Call, argument: cst.Arg) -> bool:
+        """Return whether a known function is called whose parameter is known to be a method: its calls are moved."""
+        kind = self.kind(called.func)
+        if not isinstance(kind, Function) or not isinstance(kind.node, cst.FunctionDef):
+            return False
+        params = kind.node.params
+        if argument.keyword is not None:
+            named = [
+                param for param in (*params.params, *params.kwonly_params) if _name(param) == argument.keyword.value
+            ]
+        else:
+            at = next(number for number, item in enumerate(called.args) if item is argument)
+            named = [*params.posonly_params, *params.params][at + _takes_self(kind) :][:1]
+        return any(isinstance(self.kinds.of(kind.source, param.name), Method) for param in named)
+
+
+def _name(param: cst.Param) -> str:
+    return param.name.value
+
+
+def _takes_self(function: Function) -> bool:
+    block = function.source.parent(function.node)
+    in_class = block is not None and isinstance(function.source.parent(block), cst.ClassDef)
+    decorators = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+    return in_class and all(dotted(item.decorator) != "staticmethod" for item in decorators)

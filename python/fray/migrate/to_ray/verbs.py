@@ -16,6 +16,9 @@ class Verbs(Finding):
 
     def _verb(self, node: cst.Call, verb: str) -> None:
         names = VERBS[verb]
+        if [item.star for item in node.args] == ["*", "**"]:
+            self._rename(node, f"ray.{verb}")
+            return
         if any(item.star for item in node.args) or len(node.args) > len(names):
             self.block(node, f"the arguments of ctx.{verb} are not written out")
             return
