@@ -28,6 +28,13 @@ def test_refs_have_names_and_are_equal_by_them(ray: Any) -> None:
         iter(ref)
 
 
+def test_arguments_may_be_given_by_rays_names(ray: Any) -> None:
+    ref = ray.put(value=1)
+    assert ray.get(object_refs=ref) == 1
+    assert ray.wait(ray_waitables=[ref], num_returns=1) == ([ref], [])
+    assert ray.cancel(ray_waitable=ref) is None
+
+
 def test_a_ref_keeps_its_name_in_other_processes(ray: Any) -> None:
     @ray.remote
     def name_of(refs: list[Any]) -> str:

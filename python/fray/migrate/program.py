@@ -23,9 +23,10 @@ from fray.migrate.notebook import Notebook, read_notebook
 from fray.migrate.plan import Plan, make_plan
 from fray.migrate.ray_side import PACKAGES
 from fray.migrate.report import Left, Outcome, State
+from fray.migrate.restarts import Restarts
 from fray.migrate.rewrite import COMMENT, Rewrite
 from fray.migrate.sites import Found, Site
-from fray.migrate.source import Project, Source, module_name
+from fray.migrate.source import Project, Source, dotted, module_name
 
 __all__ = ["Direction", "move"]
 
@@ -88,7 +89,14 @@ def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
         for site in item.sites:
             if id(site.node) in plan.active and site.prepare is not None:
                 site.prepare()
-    return [_outcome(item, found, plan, direction) for item in files if item.asked]
+    changes = [
+        (part.source, site.node)
+        for part in found.values()
+        for site in part.sites
+        if site.role in ("init", "shutdown") and id(site.node) in plan.active
+    ]
+    restarts = Restarts(sources, changes)
+    return [_outcome(item, found, plan, direction, restarts) for item in files if item.asked]
 
 
 # ---- reading
@@ -106,17 +114,47 @@ def _read(path: Path, asked: bool) -> _Loaded:
 
 
 def _parse_all(files: Sequence[_Loaded], direction: Direction) -> None:
-    """Parse the files that use the library, and those that may re-export its users' names, as an `__init__.py` does."""
+    """Parse the files that use the library, those that may name them, and the modules that all of these import."""
     waiting: list[_Loaded] = list(files)
     words, uses = direction.words, True
+    imported: set[str] = set()
     while found := {item for item in waiting if words.search(item.program)}:
         waiting = [item for item in waiting if item not in found]
         for item in found:
-            _parse(item, direction)
-            if not uses and item.source is None:
-                item.refused = ""  # whether a file that does not use the library can be parsed does not matter
-        names = sorted({module_name(item.path.absolute()) for item in found})
+            _parse_one(item, direction, uses)
+            imported |= _imported_modules(item.source)
+        names = sorted({_module(item) for item in found})
         words, uses = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b"), False
+    while found := {item for item in waiting if _module(item) in imported}:
+        waiting = [item for item in waiting if item not in found]
+        imported = set()
+        for item in found:
+            _parse_one(item, direction, False)
+            if item.path.name == "__init__.py":  # which hands on what other modules hold
+                imported |= _imported_modules(item.source)
+
+
+def _parse_one(loaded: _Loaded, direction: Direction, uses: bool) -> None:
+    _parse(loaded, direction)
+    if not uses and loaded.source is None:
+        loaded.refused = ""  # whether a file that does not use the library can be parsed does not matter
+
+
+def _module(loaded: _Loaded) -> str:
+    return module_name(loaded.path.absolute())
+
+
+def _imported_modules(source: Source | None) -> set[str]:
+    """Return the last parts of the names of all modules that a program may import."""
+    found: set[str] = set()
+    for node in source.nodes() if source is not None else ():
+        if isinstance(node, cst.Import):
+            found |= {(dotted(alias.name) or "").rpartition(".")[2] for alias in node.names}
+        elif isinstance(node, cst.ImportFrom):
+            found.add((dotted(node.module) or "").rpartition(".")[2])
+            if not isinstance(node.names, cst.ImportStar):
+                found |= {alias.evaluated_name for alias in node.names}
+    return found
 
 
 def _parse(loaded: _Loaded, direction: Direction) -> None:
@@ -232,7 +270,9 @@ def _uses(source: Source, packages: tuple[str, ...]) -> bool:
 # ---- writing
 
 
-def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: Direction) -> Outcome:
+def _outcome(
+    item: _Loaded, found: dict[Source, Found], plan: Plan, direction: Direction, restarts: Restarts
+) -> Outcome:
     before = item.text.content if item.text is not None else b""
     outcome = Outcome(item.path, State.UNTOUCHED, before, before)
     source = item.source
@@ -252,7 +292,7 @@ def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: D
         return outcome
     try:
         _check(item.program, f"does not parse with Python {sys.version_info[0]}.{sys.version_info[1]}")
-        program = _written(here, active, direction)
+        program = _written(here, active, direction, restarts)
         _check(program, "cannot be moved: what came out does not parse")
     except RefusedError as error:
         outcome.state, outcome.reason = State.REFUSED, str(error)
@@ -303,7 +343,7 @@ def _line(source: Source, node: cst.CSTNode, notebook: Notebook | None) -> tuple
     return line - start, cell
 
 
-def _written(here: Found, active: dict[int, Site], direction: Direction) -> str:
+def _written(here: Found, active: dict[int, Site], direction: Direction, restarts: Restarts) -> str:
     source = here.source
     consumed = {id(use) for site in active.values() for use in site.uses}
     kept = {_first_name(node) for node, _ in here.references if id(node) not in consumed}
@@ -317,7 +357,7 @@ def _written(here: Found, active: dict[int, Site], direction: Direction) -> str:
     places = place_contexts(
         source,
         [site.node for site in active.values() if site.context],
-        [site.node for site in active.values() if site.role == "init"],
+        [*(site.node for site in active.values() if site.role == "init"), *restarts.places(source)],
         [site.node for site in active.values() if site.role == "shutdown"],
     )
     rewrite = Rewrite(source, active, places, direction.get_context, _notes(here), imports.changes)

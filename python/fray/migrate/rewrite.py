@@ -47,6 +47,9 @@ class Rewrite(cst.CSTTransformer):
         self._notes = notes
         self._imports = imports
         self._lost: list[str] = []
+        """Comments of the current statement that have lost their place."""
+        self._carried: dict[int, list[str]] = {}
+        """Comments of statements that are gone, for the next statement of the same block, by the id of that."""
 
     def run(self) -> cst.Module:
         """Return the new tree."""
@@ -82,18 +85,26 @@ class Rewrite(cst.CSTTransformer):
         change = self._imports.get(id(original_node))
         if change is not None:
             new = change(new)
+            self._lose(original_node, new)
         if isinstance(original_node, cst.FormattedStringExpression):
             new = self._shown_as_before(original_node, self._with_fitting_quotes(original_node, updated_node))
         site = self._sites.get(id(original_node))
         if site is not None:
-            before = comments(original_node) if isinstance(original_node, cst.BaseExpression) else Counter[str]()
             new = site.build(self, new)
-            if before:
-                told = Counter(self._lost)  # by the sites inside
-                self._lost += list((before - comments(cast("cst.CSTNode", new)) - told).elements())
+            if isinstance(original_node, (cst.BaseExpression, cst.SimpleStatementLine)):
+                self._lose(original_node, new)
         if _has_lines(original_node):
             new = self._around(original_node, new)
+        if isinstance(original_node, (cst.IndentedBlock, cst.Module)) and id(original_node) in self._carried:
+            new = new.with_changes(footer=[*_lines(self._carried.pop(id(original_node))), *new.footer])
         return new
+
+    def _lose(self, old: cst.CSTNode, new: Any) -> None:
+        """Note the comments of `old` that are not in `new`, to be written before the statement."""
+        if before := comments(old):
+            after = sum((comments(part) for part in _parts(new)), Counter[str]())
+            told = Counter(self._lost)  # by the sites inside
+            self._lost += list((before - after - told).elements())
 
     def _with_fitting_quotes(
         self, old: cst.FormattedStringExpression, new: cst.FormattedStringExpression
@@ -123,8 +134,9 @@ class Rewrite(cst.CSTTransformer):
             self._lost = texts
             texts = []
         parts = _parts(new)
+        block = id(self._source.parent(old))
         if not parts:
-            self._lost += texts
+            self._carried.setdefault(block, []).extend(texts)
             return new
         notes = [f"{COMMENT}{text}" for text in self._notes.get(id(old), ())]
         lines_before = [*cast("Sequence[cst.EmptyLine]", getattr(old, "leading_lines", ()))]
@@ -132,10 +144,10 @@ class Rewrite(cst.CSTTransformer):
             lines_before += self._source.module.header
         present = [line.comment.value for line in lines_before if line.comment is not None]
         added = [text for text in (*texts, *notes) if text not in present]
-        if added:
-            lines = [cst.EmptyLine(comment=cst.Comment(text)) for text in added]
+        carried = self._carried.pop(block, [])
+        if added or carried:
             first = parts[0]
-            parts[0] = first.with_changes(leading_lines=[*first.leading_lines, *lines])
+            parts[0] = first.with_changes(leading_lines=[*_lines(carried), *first.leading_lines, *_lines(added)])
         if id(old) in self._places.before:
             lines = parts[0].leading_lines
             lookup = assign(self._places.name, call(self._get_context), lines)
@@ -157,6 +169,10 @@ class _OtherQuotes(cst.CSTTransformer):
         if updated_node.quote != self._quote or self._other in text or "\\" in text:
             return updated_node
         return cst.SimpleString(updated_node.prefix + self._other + text + self._other)
+
+
+def _lines(texts: Sequence[str]) -> list[cst.EmptyLine]:
+    return [cst.EmptyLine(comment=cst.Comment(text)) for text in texts]
 
 
 def _has_lines(node: cst.CSTNode) -> bool:

@@ -125,14 +125,12 @@ class Source:
         if dotted(node) is None:
             return None
         scope = self.scope(node) if not isinstance(node, cst.Name) or self.bindings(node) else None
-        if scope is None:
-            return None
-        for found in scope.get_qualified_names_for(cast("Any", node)):
-            if found.source is QualifiedNameSource.IMPORT:
-                for package in packages:
-                    if found.name == package or found.name.startswith(package + "."):
-                        return found.name
-        return None
+        return None if scope is None else _library_name(scope, node, packages)
+
+    def library_name_in_text(self, node: cst.CSTNode, name: str, packages: Sequence[str]) -> str | None:
+        """Return the full name that the text `name` at `node` has in one of `packages`, or None."""
+        scope = self.scope(node)
+        return None if scope is None else _library_name(scope, name, packages)
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
         """Return the innermost function whose body contains `node`."""
@@ -167,6 +165,15 @@ class Source:
     def code(self, node: cst.CSTNode) -> str:
         """Return the text of `node`."""
         return self.module.code_for_node(node)
+
+
+def _library_name(scope: Scope, name: cst.CSTNode | str, packages: Sequence[str]) -> str | None:
+    for found in scope.get_qualified_names_for(cast("Any", name)):
+        if found.source is QualifiedNameSource.IMPORT:
+            for package in packages:
+                if found.name == package or found.name.startswith(package + "."):
+                    return found.name
+    return None
 
 
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

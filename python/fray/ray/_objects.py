@@ -20,12 +20,12 @@ _LOOK_SECONDS = 0.2
 
 
 def get(
-    refs: Any, *, timeout: float | None = None, _use_object_store: bool = False, _tensor_transport: Any = None
+    object_refs: Any, *, timeout: float | None = None, _use_object_store: bool = False, _tensor_transport: Any = None
 ) -> Any:
     """Return the value of a ref, or the list of the values of a list of refs.
 
     Raises:
-        ValueError: `refs` is neither.
+        ValueError: `object_refs` is neither.
         GetTimeoutError: a value was not there in time.
         RayTaskError: the task raised an exception; the error is of the type of that exception, too.
     """
@@ -33,15 +33,15 @@ def get(
     if timeout is not None:
         timeout = _seconds(timeout)
     if two_sided and not _use_object_store:
-        _refuse_two_sided(refs)
+        _refuse_two_sided(object_refs)
     try:
-        if isinstance(refs, ObjectRef):
-            return context.get(refs, timeout)
-        if type(refs) is list or type(refs) is tuple:
-            return (_get_list if len(refs) < 2 else _get_several)(context, refs, timeout)
+        if isinstance(object_refs, ObjectRef):
+            return context.get(object_refs, timeout)
+        if type(object_refs) is list or type(object_refs) is tuple:
+            return (_get_list if len(object_refs) < 2 else _get_several)(context, object_refs, timeout)
     except Exception as error:
         raise_translated(error)
-    return _get_other(context, refs, timeout)
+    return _get_other(context, object_refs, timeout)
 
 
 def _refuse_two_sided(refs: Any) -> None:
@@ -158,18 +158,19 @@ def wait(
     return [generators.get(ref, ref) for ref in ready], [generators.get(ref, ref) for ref in others]
 
 
-def cancel(ref: Any, *, force: bool = False, recursive: bool = True) -> None:
+def cancel(ray_waitable: Any, *, force: bool = False, recursive: bool = True) -> None:
     """Cancel a task or an actor's call, so that `get` raises TaskCancelledError; one that has ended keeps its result.
 
     Args:
-        ref: the ref of the task or the call, or its generator.
+        ray_waitable: the ref of the task or the call, or its generator.
         force: end the process of a task that runs.
         recursive: cancel the tasks that it has started, too.
     """
     context = _session.context()
-    target = ref._ref if isinstance(ref, ObjectRefGenerator) else ref
+    target = ray_waitable._ref if isinstance(ray_waitable, ObjectRefGenerator) else ray_waitable
     if not isinstance(target, AnyRef):
-        raise TypeError(f"ray.cancel() only supported for object refs. For actors, use ray.kill(). Got: {type(ref)}.")
+        kind = type(ray_waitable)
+        raise TypeError(f"ray.cancel() only supported for object refs. For actors, use ray.kill(). Got: {kind}.")
     if force and target._is_call():  # type: ignore[attr-defined]
         raise ValueError("force=True is not supported for actor tasks.")
     try:

@@ -550,6 +550,172 @@ def test_a_method_that_is_handed_on_to_an_unknown_function_stays_on_fray(tmp_pat
     assert "hand on a lambda that calls it" in str(found["left"])
 
 
+def test_a_variable_of_a_with_statement_stays_with_its_uses(tmp_path: Path) -> None:
+    text = "import fray\n\ndef f(x): return x\n\nwith fray.init(cpus=2) as ctx:\n    print(list(ctx.map(f, [1])))\n"
+    path = written(tmp_path, text + "    print(ctx.get(ctx.run(f, 3)))\n")
+    found = report("--to-ray", path)["program.py"]
+    assert found["state"] == "left"
+    assert "with fray.init(cpus=2) as ctx:" in path.read_text()
+    before = path.read_text()
+    migrate("--to-ray", path)
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("name", ["options", "remote"])
+def test_methods_of_actors_may_be_called_as_those_of_ray(tmp_path: Path, name: str) -> None:
+    lines = f"""
+        class A:
+            def {name}(self): return 1
+
+        actor = ctx.create_actor(A)
+        print(ctx.get(actor.{name}()))
+        """
+    assert f"print(ray.get(actor.{name}.remote()))" in back_text(tmp_path, lines)
+
+
+def test_a_parameter_that_may_hold_a_builtin_is_called_in_a_lambda(tmp_path: Path) -> None:
+    lines = """
+        def start(function, value):
+            return ctx.run(function, value)
+
+        print(ctx.get(start(len, "abc")))
+        """
+    assert "ray.remote(lambda *args, **kwargs: function(*args, **kwargs)).remote(value)" in back_text(tmp_path, lines)
+
+
+def test_what_runs_as_a_task_is_found_in_modules_that_do_not_use_fray(tmp_path: Path) -> None:
+    written(tmp_path, "", "app/__init__.py")
+    written(tmp_path, "class Model:\n    def fit(self): return 1\n\ndef twice(x): return 2 * x\n", "app/model.py")
+    text = "import fray\nfrom .model import Model, twice\n\ndef main():\n    ctx = fray.get_job_context()\n"
+    text += "    model = ctx.create_actor(Model)\n    print(ctx.get(model.fit()), ctx.get(ctx.run(twice, 3)))\n"
+    driver = written(tmp_path, text, "app/driver.py")
+    assert migrate("--to-ray", tmp_path).returncode == 0
+    assert (
+        "model = Model.remote()\n    print(ray.get(model.fit.remote()), ray.get(twice.remote(3)))" in driver.read_text()
+    )
+    assert "@ray.remote\nclass Model" in (tmp_path / "app" / "model.py").read_text()
+
+
+def test_a_program_that_chooses_its_context_stays_on_fray(tmp_path: Path) -> None:
+    text = "import fray\n\ndef f(x): return x\n\ndef go():\n    ctx = fray.get_job_context()\n"
+    text += "    return ctx.get(ctx.run(f, 1))\n"
+    path = written(tmp_path, text)
+    chooses = (
+        "import fray\nimport program\n\nwith fray.fray_default_job_ctx(fray.LocalJobContext()):\n    program.go()\n"
+    )
+    written(tmp_path, chooses, "main.py")
+    assert {found["state"] for found in report("--to-ray", tmp_path).values()} == {"left"}
+    assert path.read_text() == text
+
+
+def test_an_engine_that_two_files_start_may_be_started_twice_on_ray_too(tmp_path: Path) -> None:
+    path = written(tmp_path, "import fray\nimport other\n\nfray.init(cpus=2)\n")
+    written(tmp_path, "import fray\n\ndef start(): fray.init(cpus=2)\n", "other.py")
+    assert migrate("--to-ray", tmp_path).returncode == 0
+    assert "ray.init(num_cpus=2, ignore_reinit_error=True)" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("direction", "before", "after"),
+    [
+        (
+            [],
+            'import ray\n\ndef f(x: "ray.ObjectRef | None", *, y: "int") -> "list[ray.ObjectRef[int]]": ...\n',
+            'import fray\n\ndef f(x: "fray.ObjectRef | None", *, y: "int") -> "list[fray.ObjectRef[int]]": ...\n',
+        ),
+        (
+            [],
+            "from ray.actor import ActorHandle as Handle\n\nclass A:\n    handle: 'Handle | None' = None\n",
+            "import fray\n\nclass A:\n    handle: 'fray.ActorHandle | None' = None\n",
+        ),
+        (
+            ["--to-ray"],
+            'import fray\n\ndef f(x: "fray.ObjectRef", y: "fray.ActorHandle"): ...\n',
+            'import ray\n\ndef f(x: "ray.ObjectRef", y: "ray.actor.ActorHandle"): ...\n',
+        ),
+    ],
+)
+def test_annotations_that_are_strings_are_moved(tmp_path: Path, direction: list[str], before: str, after: str) -> None:
+    path = written(tmp_path, before)
+    assert migrate(*direction, path).returncode == 0
+    assert path.read_text() == after
+
+
+def test_an_annotation_that_is_a_string_and_has_no_counterpart_stays(tmp_path: Path) -> None:
+    path = written(tmp_path, 'import ray\n\ndef f(x: "ray.data.Dataset"): ...\n')
+    assert report(path)["program.py"]["left"]
+    assert "import ray\n" in path.read_text() and '"ray.data.Dataset"' in path.read_text()
+
+
+def test_parameters_of_ray_have_the_names_of_those_here_after_the_move(tmp_path: Path) -> None:
+    text = "import ray\n\nref = ray.put(1)\nprint(ray.get(object_refs=[ref]))\n"
+    text += "print(ray.wait(ray_waitables=[ref], timeout=1))\nray.cancel(ray_waitable=ref)\n"
+    path = written(tmp_path, text)
+    assert migrate(path).returncode == 0
+    after = path.read_text()
+    assert "ctx.get(refs=[ref])" in after and "ctx.wait(refs=[ref], timeout=1)" in after
+    assert "ctx.cancel(ref=ref)" in after
+
+
+IN_IMPORTS = """\
+import os
+# above
+import ray  # behind
+from ray import (  # many
+    get,  # one
+)
+
+print(get(1))
+"""
+AFTER_IMPORTS = """\
+import os
+# above
+import fray  # behind
+# many
+# one
+
+ctx = fray.get_job_context()
+print(ctx.get(1))
+"""
+AT_LOOKUPS = """\
+import fray
+
+# above
+ctx = fray.get_job_context()  # behind
+
+def f():
+    # first
+    ctx = fray.get_job_context()
+    # second
+    return ctx.get(1)
+
+ctx = fray.get_job_context()  # last
+"""
+AFTER_LOOKUPS = """\
+import ray
+# above
+# behind
+
+def f():
+    # first
+    # second
+    return ray.get(1)
+# last
+"""
+
+
+@pytest.mark.parametrize(
+    ("direction", "before", "after"),
+    [([], IN_IMPORTS, AFTER_IMPORTS), (["--to-ray"], AT_LOOKUPS, AFTER_LOOKUPS)],
+)
+def test_comments_of_lines_that_are_gone_stay_in_their_block(
+    tmp_path: Path, direction: list[str], before: str, after: str
+) -> None:
+    path = written(tmp_path, before)
+    assert migrate(*direction, path).returncode == 0
+    assert path.read_text() == after
+
+
 def test_tests_get_a_context_of_their_own_process_when_asked(tmp_path: Path) -> None:
     path = written(
         tmp_path, "import ray\n\ndef test_it():\n    ray.init(num_cpus=2)\n    ray.shutdown()\n", "test_it.py"

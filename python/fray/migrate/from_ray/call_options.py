@@ -1,11 +1,15 @@
-"""Decides how a call's options are written: in place, as the name of a constant, or as a changed copy of it."""
+"""Decides how a call's options are written: in place, as the name of a constant, or as a changed copy of it.
+
+Ray reads the values of options where a remote function is made, which may be another place and another time than that
+of the call. They are written at the call only if they are the same there; otherwise they get a constant where they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
-from libcst.metadata import ImportAssignment
+from libcst.metadata import Assignment, GlobalScope, ImportAssignment
 
 from fray.migrate.build import arg, call, is_literal, keyword
 from fray.migrate.from_ray.constants import is_global
@@ -17,6 +21,11 @@ from fray.migrate.sites import Rewriter
 from fray.migrate.source import Source
 
 __all__ = ["CallOptions", "CallOptionsOf"]
+
+_MADE_ELSEWHERE = Reason(
+    "the options were read elsewhere, where this remote thing was made", "give them with .options at this call"
+)
+_VALUES = (cst.BaseExpression, cst.DictElement, cst.Element)
 
 
 class CallOptions:
@@ -45,8 +54,10 @@ class CallOptions:
 class CallOptionsOf(Finding):
     """Decides how the options of every call are written."""
 
-    def _call_options(self, target: cst.BaseExpression, definition: Definition | None, is_actor: bool) -> CallOptions:
-        """Decide how the options of one call are written.
+    def _call_options(
+        self, node: cst.Call, target: cst.BaseExpression, definition: Definition | None, is_actor: bool
+    ) -> CallOptions:
+        """Decide how the options of the call `node` of `target` are written.
 
         Raises:
             StaysError: an option has no counterpart, or its value cannot be named here.
@@ -58,10 +69,13 @@ class CallOptionsOf(Finding):
         base = layers[named[-1]] if named else None
         before = base.merged() if base is not None else {}
         own: dict[str, cst.BaseExpression] = {}
-        for layer in layers[(named[-1] + 1) if named else 0 :]:
-            own.update(layer.options)
-            if layer.source is not self.source and not all(is_literal(value) for value in layer.options.values()):
-                raise StaysError(Reason("these options are not in sight here", "give them a name"))
+        for index, layer in enumerate(layers):
+            above = bool(named) and index <= named[-1]
+            if not above:
+                own.update(layer.options)
+            place = base.node if above and base is not None else node
+            if layer is not base and not self._same_at(layer, place):
+                raise StaysError(_MADE_ELSEWHERE)
         everything = {**before, **own}
         option_keywords(everything, is_actor, self.kinds, self.source, lambda part: part)
         literals = all(is_literal(value) for value in before.values())
@@ -75,6 +89,8 @@ class CallOptionsOf(Finding):
         if not option_keywords(before, is_actor, self.kinds, base.source, lambda part: part):
             return CallOptions(inline)
         reach = self._reach(target, base)
+        if not literals and not self._is_made_once(target, base):
+            raise StaysError(_MADE_ELSEWHERE)
         if literals and reach is None:
             return CallOptions(inline)
         if reach is None:
@@ -114,6 +130,43 @@ class CallOptionsOf(Finding):
             return True
         line = layer.source.statement_of(layer.node)
         return isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+
+    def _same_at(self, layer: Definition, place: cst.CSTNode) -> bool:
+        """Return whether the options of `layer` have the same values where `place` stands."""
+        if place in (layer.node, *layer.source.ancestors(layer.node)):
+            return True
+        values = layer.options.values()
+        if all(is_literal(value) for value in values):
+            return True
+        return layer.source is self.source and all(self._is_fixed(value, place) for value in values)
+
+    def _is_fixed(self, value: cst.CSTNode, place: cst.CSTNode) -> bool:
+        """Return whether an expression is made of literals and of variables of the module that are bound only once."""
+        if isinstance(value, cst.Name) and self.source.bindings(value):
+            bindings = self.source.bindings(value)
+            scope = self.source.scope(place)
+            return (
+                len(bindings) == 1
+                and isinstance(bindings[0].scope, GlobalScope)
+                and isinstance(bindings[0], Assignment)
+                and _loop_around(self.source, bindings[0].node) is None
+                and scope is not None
+                and list(scope[value.value]) == bindings
+            )
+        if is_literal(value):
+            return True
+        parts = (cst.BinaryOperation, cst.UnaryOperation, cst.Dict, cst.DictElement, cst.List, cst.Tuple, cst.Element)
+        return isinstance(value, parts) and all(
+            self._is_fixed(part, place) for part in value.children if isinstance(part, _VALUES)
+        )
+
+    def _is_made_once(self, target: cst.BaseExpression, base: Definition) -> bool:
+        """Return whether `target` is the thing that `base` made last: its own name, or all that `base` ever makes."""
+        loop = _loop_around(base.source, base.node)
+        if loop is None and base.source.function_of(base.node) is None:
+            return True
+        by_name = isinstance(target, cst.Name) and target.value == base.name
+        return by_name and (loop is None or loop in list(self.source.ancestors(target)))
 
     def _reach(self, target: cst.BaseExpression, base: Definition) -> Callable[[], cst.BaseExpression] | None:
         """Return a function that names the constant of `base` in this source; None if it is not visible here."""
@@ -157,6 +210,17 @@ class CallOptionsOf(Finding):
         for source, node in imports:
             source.added_names.setdefault(id(node), set()).add(name)
         return cst.Name(name)
+
+
+def _loop_around(source: Source, node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return the innermost loop that runs `node` again and again within its function; None without one."""
+    around = source.function_of(node)
+    for above in source.ancestors(node):
+        if above is around:
+            return None
+        if isinstance(above, (cst.For, cst.While, cst.BaseComp)):
+            return above
+    return None
 
 
 def _forget(value: object) -> None:

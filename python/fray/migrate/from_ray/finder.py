@@ -96,6 +96,7 @@ class _Finder(Definitions, Sessions, Verbs, Starts, HeldOptions, Methods, Pools,
         for node, name in self.found.references:
             if id(node) not in self._consumed:
                 self._reference(node, name)
+        self._text_annotations()
         self._held_options()
         self._mixtures()
 

@@ -94,7 +94,7 @@ class Starts(CallOptionsOf):
             args = unpacked
         target = start_target(receiver)
         try:
-            options = self._call_options(target, definition, kind.is_actor)
+            options = self._call_options(node, target, definition, kind.is_actor)
         except StaysError as error:
             self.block(node, error.reason)
             return

@@ -14,6 +14,8 @@ from fray.migrate.sites import Build, Rewriter
 __all__ = ["Verbs", "chain_call"]
 
 _DROPPED = {"wait": ("fetch_local",), "cancel": ("recursive",)}
+_RENAMED = {"object_refs": "refs", "ray_waitables": "refs", "object_ref": "ref", "ray_waitable": "ref"}
+"""Parameters of Ray's functions, of this version and earlier ones, with the names of those here."""
 
 
 class Verbs(Finding):
@@ -22,7 +24,7 @@ class Verbs(Finding):
     def _same_call(self, verb: str, node: cst.Call) -> Build:
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
             kept = [item for item in node.args if not _is_dropped(verb, item)]
-            args = [self._timeout(rewriter.sub_arg(item)) for item in kept]
+            args = [self._timeout(_renamed(rewriter.sub_arg(item))) for item in kept]
             if args and len(args) < len(node.args) and len(kept) and kept[-1] is not node.args[-1]:
                 args[-1] = args[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
             return node.with_changes(func=cst.Attribute(rewriter.context(node), cst.Name(verb)), args=args)
@@ -84,6 +86,11 @@ class Verbs(Finding):
             if isinstance(node.func.value, cst.Call):
                 return  # handled with the call of get_runtime_context
             self.block(node, Reason(f"{name} of Ray's runtime context has no counterpart", "it stays on Ray", True))
+
+
+def _renamed(item: cst.Arg) -> cst.Arg:
+    name = item.keyword.value if item.keyword is not None else ""
+    return item.with_changes(keyword=cst.Name(_RENAMED[name])) if name in _RENAMED else item
 
 
 def _is_dropped(verb: str, item: cst.Arg) -> bool:

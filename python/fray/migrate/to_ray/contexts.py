@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
+
 import libcst as cst
 
 from fray.migrate.fray_side import FRAY
+from fray.migrate.inference import Kinds
 from fray.migrate.sites import Rewriter
 from fray.migrate.to_ray.finding import Finding
 
 __all__ = ["Contexts"]
+
+_CHOOSE = ("LocalJobContext", "SyncContext", "ThreadContext", "fray_default_job_ctx", "set_job_context")
+"""Names of `fray` that choose the context of whatever runs after them, in all files."""
+_chosen: weakref.WeakKeyDictionary[Kinds, bool] = weakref.WeakKeyDictionary()
+"""Whether one of the programs names one of them, by the project's kinds."""
 
 
 class Contexts(Finding):
@@ -49,6 +57,20 @@ class Contexts(Finding):
                 return new.with_changes(asname=None)
 
             self.site(item, build, names_ray=False)
+            self.link(item, item.item)
+            self.link(item, node)  # as all uses of the variable are
+
+    def _stay_together(self) -> None:
+        """Hold everything where a program chooses a context that Ray has not: its tasks run wherever they stand."""
+        chosen = _chosen.get(self.kinds)
+        if chosen is None:
+            names = (node for source in self.kinds.project.sources for node in source.nodes())
+            chosen = any(isinstance(node, cst.Name) and node.value in _CHOOSE for node in names)
+            _chosen[self.kinds] = chosen
+        if chosen:
+            first = self.kinds.project.sources[0].module
+            for item in (*self.found.sites, *self.found.blockers):
+                self.link(item.node, first)
 
     def _loose_context(self, node: cst.Name) -> None:
         parent = self.source.parent(node)

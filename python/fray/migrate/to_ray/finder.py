@@ -60,11 +60,13 @@ class _Finder(Methods, Verbs, Starts, Sessions, Contexts, Names):
         for node, name in self.found.references:
             if id(node) not in self._consumed:
                 self._reference(node, name)
+        self._text_annotations()
         for node in self.source.nodes():
             if isinstance(node, cst.Name) and isinstance(self.kind(node), Context) and id(node) not in self._contexts:
                 self._loose_context(node)
             elif isinstance(node, cst.Name) and isinstance(self.kind(node), Method):
                 self._handed_on(node, lambda rewriter, method=node: method)
+        self._stay_together()
 
     def _definition(self, node: cst.FunctionDef | cst.ClassDef) -> None:
         if not can_be_decorated(self.kinds, node):

@@ -27,9 +27,8 @@ class Methods(Finding):
         """Return the method of a handle that `node` calls; block a call that may or may not be one."""
         kind = self.kind(node.func)
         if isinstance(kind, Method):
-            if isinstance(node.func, cst.Attribute) and node.func.attr.value in ("remote", "options"):
-                return None
-            return None if kind.name in ("remote", "options") else kind
+            of_method = isinstance(node.func, cst.Attribute) and isinstance(self.kind(node.func.value), Method)
+            return None if of_method else kind
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in self.methods:
             return None
         if node.func.attr.value.startswith("_") or self._is_plain(node.func.value):

@@ -5,18 +5,35 @@ from __future__ import annotations
 import libcst as cst
 
 from fray.migrate.build import chain
+from fray.migrate.fray_side import FRAY
 from fray.migrate.ray_api import EXCEPTIONS, SAME
+from fray.migrate.text_annotations import text_annotations
 from fray.migrate.to_ray.finding import Finding
 
 __all__ = ["Names"]
 
 _ERRORS = {name: old for old, name in reversed(EXCEPTIONS.items())}
 _SAME = {name: old for old, name in reversed(SAME.items())}
+_TYPES = {"ActorHandle": "ray.actor.ActorHandle", "ObjectRef": "ray.ObjectRef"}
 _ERRORS.update(ActorDiedError="RayActorError", ObjectLostError="ObjectLostError")
 
 
 class Names(Finding):
     """Finds names of Fray that are no calls."""
+
+    def _text_annotations(self) -> None:
+        """Move types in annotations that are strings."""
+        for found in text_annotations(self.source, FRAY):
+            nodes = [node for node, _ in found.uses]
+            self.found.references += found.uses
+            self.link(found.node, self.source.statement_of(found.node))
+            replaced = found.replaced(_type_of)
+            if replaced is None:
+                self._consumed.update(map(id, nodes))
+                unknown = next(name for _, name in found.uses if _type_of(name) is None)
+                self.block(found.node, f"{unknown} has no counterpart in Ray")
+            else:
+                self.site(found.node, lambda rewriter, new, replaced=replaced: replaced, nodes)
 
     def _reference(self, node: cst.CSTNode, name: str) -> None:
         short = name.rpartition(".")[2]
@@ -30,12 +47,14 @@ class Names(Finding):
         elif name in _SAME:
             imports = ("import ray.util.queue",) if "queue" in _SAME[name] else ()
             self.site(node, lambda rewriter, new: chain(_SAME[name]), [node], True, imports)
-        elif short == "ObjectRef":
-            self.site(node, lambda rewriter, new: chain("ray.ObjectRef"), [node])
-        elif short == "ActorHandle":
-            self.site(node, lambda rewriter, new: chain("ray.actor.ActorHandle"), [node])
+        elif short in _TYPES:
+            self.site(node, lambda rewriter, new: chain(_TYPES[short]), [node])
         elif name.startswith("fray.Lifetime.") or name.endswith((".DETACHED", ".JOB")):
             text = "detached" if name.endswith("DETACHED") else "non_detached"
             self.site(node, lambda rewriter, new: cst.SimpleString(f'"{text}"'), [node], False)
         else:
             self.block(node, f"{name} has no counterpart in Ray")
+
+
+def _type_of(name: str) -> str | None:
+    return _TYPES.get(name.rpartition(".")[2])

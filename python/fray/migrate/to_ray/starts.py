@@ -9,7 +9,7 @@ import libcst as cst
 
 from fray.migrate.build import arg, call, dict_of, keyword
 from fray.migrate.fray_side import context_verb
-from fray.migrate.kinds import UNKNOWN, Function, Instance, Kind, PlainClass
+from fray.migrate.kinds import Function, Instance, Kind, PlainClass
 from fray.migrate.sites import Rewriter
 from fray.migrate.source import dotted
 from fray.migrate.to_ray.decorating import can_be_decorated
@@ -124,10 +124,7 @@ class Starts(Finding):
         """Return whether `node` may be a builtin, a partial or a bound method: Ray takes functions of Python only."""
         if isinstance(kind, Function):
             return isinstance(node, cst.Attribute) and isinstance(self.kind(node.value), (Instance, PlainClass))
-        if not isinstance(node, cst.Name) or kind is not UNKNOWN:
-            return True
-        bound_by = [getattr(binding, "node", None) for binding in self.source.bindings(node)]
-        return not all(isinstance(binder, cst.Param) for binder in bound_by)
+        return True
 
     def _link(self, node: cst.CSTNode, function: cst.BaseExpression) -> None:
         kind = self.kind(function)

@@ -43,8 +43,11 @@ print(ctx.get([ctx.run(str.upper, "a"), ctx.run("-".join, ["a", "b"]), ctx.run(s
 # > ['A', 'a-b', [2, 1]]
 print(ctx.get([ctx.run(partial(multiply, 3), 4), ctx.run(half, 4), ctx.run(lambda x: x + 1, 4)]))
 # > [12, 2.0, 5]
-print(ctx.get([ctx.run(function, 2.5) for function in (math.floor, math.ceil)]), ctx.get(start(multiply, 4, 4)))
-# > [2, 3] 16
+print(
+    ctx.get([ctx.run(function, 2.5) for function in (math.floor, math.ceil)]),
+    ctx.get([start(multiply, 4, 4), start(len, "ab")]),
+)
+# > [2, 3] [16, 2]
 print(ctx.get(tools.all()), ctx.get([ctx.run(tools.further, 2), ctx.run(Tools.same, 2), ctx.run(Tools.name, 2)]))
 # > [4, 1, 'Tools 1'] [5, 2, 'Tools 2']
 print(tools.further(3), Tools.same(3), Tools.name(3), half(3))
