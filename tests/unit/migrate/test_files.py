@@ -573,6 +573,27 @@ def test_methods_of_actors_may_be_called_as_those_of_ray(tmp_path: Path, name: s
     assert f"print(ray.get(actor.{name}.remote()))" in back_text(tmp_path, lines)
 
 
+def test_functions_of_other_modules_are_no_methods_of_actors(tmp_path: Path) -> None:
+    lines = """
+        import logging
+        import subprocess
+
+        class A:
+            def run(self, x): return x
+            def info(self): return 1
+
+        log = logging.getLogger("a")
+        actor = ctx.create_actor(A)
+        subprocess.run(["true"])
+        log.info("started")
+        print(ctx.get(actor.run(1)), ctx.get(actor.info()))
+        print(list(fray.ActorPool([actor]).map(lambda a, v: a.run(v), [1, 2])))
+        """
+    after = back_text(tmp_path, lines)
+    assert 'subprocess.run(["true"])\nlog.info("started")\nprint(ray.get(actor.run.remote(1)), ' in after
+    assert "ray.util.ActorPool([actor]).map(lambda a, v: a.run.remote(v), [1, 2])" in after
+
+
 def test_a_parameter_that_may_hold_a_builtin_is_called_in_a_lambda(tmp_path: Path) -> None:
     lines = """
         def start(function, value):

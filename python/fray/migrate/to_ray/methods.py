@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import libcst as cst
+from libcst.metadata import ImportAssignment
 
 from fray.migrate.fray_side import FRAY, context_verb
 from fray.migrate.kinds import NOTHING, UNKNOWN, Function, Kind, Method
@@ -48,12 +49,33 @@ class Methods(Finding):
         return None
 
     def _is_plain(self, receiver: cst.BaseExpression) -> bool:
-        """Return whether `receiver` is ``super()``, or a variable that holds a queue or pool of Fray's only."""
+        """Return whether `receiver` is certainly no handle.
+
+        That is true of ``super()``, of modules that are not among the files, and of variables that only ever hold a
+        queue or pool of Fray's, or what such a module has returned.
+        """
         if isinstance(receiver, cst.Call) and dotted(receiver.func) == "super":
+            return True
+        if self._is_foreign(receiver):
             return True
         made = only_assignment(self.source, receiver) if isinstance(receiver, cst.Name) else None
         value = made.value if made is not None else None
-        return isinstance(value, cst.Call) and self.source.library_name(value.func, FRAY) in _PLAIN
+        if not isinstance(value, cst.Call):
+            return False
+        return self._is_foreign(value.func) or self.source.library_name(value.func, FRAY) in _PLAIN
+
+    def _is_foreign(self, node: cst.BaseExpression) -> bool:
+        """Return whether `node` is a module that is not among the files, or something in it, as ``subprocess.run``."""
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        bindings = self.source.bindings(node) if isinstance(node, cst.Name) else []
+        return bool(bindings) and all(
+            isinstance(binding, ImportAssignment)
+            and isinstance(binding.node, cst.Import)
+            and self.kinds.project.imported(self.source, binding.node, binding.name) is None
+            and self.source.library_name(node, FRAY) is None
+            for binding in bindings
+        )
 
     def _is_of_pool(self, receiver: cst.BaseExpression, holder: cst.CSTNode | None) -> bool:
         """Return whether `receiver` is the actor in ``pool.map(lambda actor, value: ..., values)``."""
@@ -63,7 +85,7 @@ class Methods(Finding):
             return False
         pool = work.func.value if isinstance(work.func, cst.Attribute) else None
         made = only_assignment(self.source, pool) if isinstance(pool, cst.Name) else None
-        value = made.value if isinstance(made, cst.Assign) else None
+        value = made.value if isinstance(made, cst.Assign) else pool
         if not isinstance(value, cst.Call) or self.source.library_name(value.func, FRAY) != "fray.ActorPool":
             return False
         return bool(holder.params.params) and holder.params.params[0].name.value == receiver.value
