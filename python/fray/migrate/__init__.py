@@ -15,8 +15,10 @@ A migration first infers what the expressions of all given programs stand for. T
     ray_side, fray_side           recognize remote functions, actors and calls in programs for Ray and for Fray
     sites                         sites and blockers
     from_ray, to_ray              find the sites and blockers of a program for Ray, and of one for Fray
+    text_annotations              find those in annotations that are strings
     by_name                       holds programs that reach the library by a string
     plan                          decides which sites are replaced
+    restarts                      finds the functions that start or end the engine
     contexts, imports, rewrite    write the new text
     program, directions           run all of this for a list of files, in one of the two directions
     command, report               the command line

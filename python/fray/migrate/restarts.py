@@ -15,8 +15,9 @@ from fray.migrate.source import Source
 __all__ = ["Restarts"]
 
 _MAKES = ("__init__", "__new__", "__post_init__")
-_ENTERS = ("__enter__", "__aenter__")
-_LEAVES = ("__exit__", "__aexit__")
+"""Methods that a call of their class runs."""
+_SURROUNDS = ("__enter__", "__aenter__", "__exit__", "__aexit__")
+"""Methods that a `with` statement runs."""
 
 
 class Restarts:
@@ -28,36 +29,54 @@ class Restarts:
     """
 
     def __init__(self, sources: Sequence[Source], changes: Iterable[tuple[Source, cst.CSTNode]]) -> None:
-        self._names: set[str] = set()
-        for source, node in changes:
-            self._note(source, node)
-        known = -1
-        while self._names and known != len(self._names):
-            known = len(self._names)
-            for source in sources:
-                for node in self.places(source):
-                    self._note(source, node)
+        self._places: dict[Source, list[cst.CSTNode]] = {}
+        waiting = {name for source, node in changes for name in _functions_around(source, node)}
+        uses = _uses_of_names(sources) if waiting else {}
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            seen.add(name)
+            for source, node in uses.get(name, ()):
+                self._places.setdefault(source, []).append(node)
+                waiting |= _functions_around(source, node) - seen
 
-    def places(self, source: Source) -> list[cst.CSTNode]:
+    def places(self, source: Source) -> Sequence[cst.CSTNode]:
         """Return the nodes of a program that may run one of these functions."""
-        return [node for node in source.nodes() if self._may_run(source, node)] if self._names else []
+        return self._places.get(source, ())
 
-    def _note(self, source: Source, node: cst.CSTNode) -> None:
-        function = source.function_of(node)
-        while function is not None:
-            if isinstance(function, cst.FunctionDef):
-                self._names.add(function.name.value)
-                owner = source.class_of(function)
-                if function.name.value in _MAKES and owner is not None:
-                    self._names.add(owner.name.value)
-            function = source.function_of(function)
 
-    def _may_run(self, source: Source, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.With):
-            return not self._names.isdisjoint((*_ENTERS, *_LEAVES))
-        if isinstance(node, cst.Attribute):
-            return node.attr.value in self._names
-        if not isinstance(node, cst.Name) or node.value not in self._names:
-            return False
-        parent = source.parent(node)
-        return not isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.ImportAlias, cst.AsName, cst.Attribute))
+def _uses_of_names(sources: Sequence[Source]) -> dict[str, list[tuple[Source, cst.CSTNode]]]:
+    """Return the nodes that may run a function or method, by the name of that."""
+    found: dict[str, list[tuple[Source, cst.CSTNode]]] = {}
+    for source in sources:
+        for node in source.nodes():
+            if isinstance(node, cst.With):
+                for name in _SURROUNDS:
+                    found.setdefault(name, []).append((source, node))
+            elif isinstance(node, cst.Attribute):
+                found.setdefault(node.attr.value, []).append((source, node))
+            elif isinstance(node, cst.Name) and not _is_no_use(source.parent(node)):
+                found.setdefault(node.value, []).append((source, node))
+    return found
+
+
+def _is_no_use(parent: cst.CSTNode | None) -> bool:
+    """Return whether a name below `parent` is bound there, or is a part of an attribute, which counts as a whole."""
+    parts = (cst.Attribute, cst.AssignTarget, cst.AsName, cst.ClassDef, cst.FunctionDef, cst.ImportAlias, cst.Param)
+    return isinstance(parent, parts)
+
+
+def _functions_around(source: Source, node: cst.CSTNode) -> set[str]:
+    """Return the names by which the functions whose bodies contain `node` are run."""
+    found: set[str] = set()
+    function = source.function_of(node)
+    while function is not None:
+        if isinstance(function, cst.FunctionDef):
+            found.add(function.name.value)
+            owner = source.class_of(function)
+            if function.name.value in _MAKES and owner is not None:
+                found.add(owner.name.value)
+        elif isinstance(assigned := source.parent(function), cst.Assign):
+            found |= {target.target.value for target in assigned.targets if isinstance(target.target, cst.Name)}
+        function = source.function_of(function)
+    return found

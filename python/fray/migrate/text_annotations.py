@@ -1,58 +1,63 @@
-"""Finds the names of a library in annotations that are strings, as in ``ref: "ray.ObjectRef | None"``."""
+"""Moves the names of a library in annotations that are strings, as in ``ref: "ray.ObjectRef | None"``."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
-from fray.migrate.source import Source
+from fray.migrate.ray_api import Reason
+from fray.migrate.sites import Blocker, Found, Site
 
-__all__ = ["TextAnnotation", "text_annotations"]
+__all__ = ["find_text_annotations"]
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-@dataclass
-class TextAnnotation:
-    """An annotation that is a string.
+def find_text_annotations(
+    found: Found, packages: Sequence[str], counterpart: Callable[[str], str | None], reason: Callable[[str], Reason]
+) -> None:
+    """Add the sites and blockers of such annotations to `found`, and a reference for every name in them.
 
     Args:
-        node: the string.
-        uses: a node for each name of the library in it, with the name in full, in the order of the text.
+        found: what has been found in the program so far.
+        packages: the packages of the old library.
+        counterpart: returns the new name for the full name of something in these packages; None if it has none.
+        reason: returns why such a name stays.
     """
-
-    node: cst.SimpleString
-    uses: list[tuple[cst.CSTNode, str]]
-    spans: list[tuple[int, int]]
-
-    def replaced(self, counterpart: Callable[[str], str | None]) -> cst.SimpleString | None:
-        """Return the string with the counterparts of all names of the library; None if one of them has none."""
-        text = self.node.value
-        for (start, end), (_, name) in reversed(list(zip(self.spans, self.uses, strict=True))):
-            new = counterpart(name)
-            if new is None:
-                return None
-            text = text[:start] + new + text[end:]
-        return cst.SimpleString(text)
-
-
-def text_annotations(source: Source, packages: Sequence[str]) -> list[TextAnnotation]:
-    """Return the annotations of a program that name one of `packages` inside a string."""
-    found: list[TextAnnotation] = []
+    source = found.source
     for node in source.nodes():
-        if not isinstance(node, cst.SimpleString) or "b" in node.prefix.lower():
+        if not isinstance(node, cst.SimpleString) or not _is_annotation(node):
             continue
         if not any(isinstance(above, cst.Annotation) for above in source.ancestors(node)):
             continue
-        matches = [
-            (match, name)
+        names = {
+            match: name
             for match in _NAME.finditer(node.value, len(node.prefix))
             if (name := source.library_name_in_text(node, match.group(), packages)) is not None
-        ]
-        if matches:
-            uses = [(cst.Name(match.group().partition(".")[0]), name) for match, name in matches]
-            found.append(TextAnnotation(node, list(uses), [match.span() for match, _ in matches]))
-    return found
+        }
+        if not names:
+            continue
+        uses = [(cst.Name(match.group().partition(".")[0]), name) for match, name in names.items()]
+        found.references += uses
+        found.links.append((node, source.statement_of(node)))
+        unknown = next((name for name in names.values() if counterpart(name) is None), None)
+        if unknown is not None:
+            found.blockers.append(Blocker(source, node, reason(unknown)))
+            continue
+        text = node.value
+        for match, name in reversed(names.items()):
+            text = text[: match.start()] + (counterpart(name) or "") + text[match.end() :]
+        new = cst.SimpleString(text)
+        found.sites.append(Site(source, node, lambda rewriter, old, new=new: new, tuple(use for use, _ in uses)))
+
+
+def _is_annotation(node: cst.SimpleString) -> bool:
+    """Return whether a string is an expression, and no text about an annotation, as `typing.Annotated` may have."""
+    value = node.evaluated_value
+    try:
+        return isinstance(value, str) and bool(ast.parse(value.strip(), mode="eval"))
+    except (SyntaxError, ValueError, RecursionError):
+        return False

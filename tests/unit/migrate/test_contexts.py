@@ -58,6 +58,29 @@ from tests.unit.migrate.moving import migrate, written
             """,
             [1, 2],
         ),
+        # a lambda that has a name
+        (
+            """\
+            start = lambda n: ray.init(num_cpus=n)
+            for n in (1, 2):
+                start(n)
+                print(ray.get(f.remote(n)))
+                ray.shutdown()
+            """,
+            [1, 2],
+        ),
+        # a class that starts it when it is made
+        (
+            """\
+            class Session:
+                def __init__(self): ray.init(num_cpus=1)
+            for n in (1, 2):
+                Session()
+                print(ray.get(f.remote(n)))
+                ray.shutdown()
+            """,
+            [1, 2],
+        ),
         # a method, before the first call in a comprehension
         (
             """\

@@ -10,7 +10,7 @@ from fray.migrate.ray_api import EXCEPTIONS, SAME, TYPES, Reason, reason_for
 from fray.migrate.ray_side import PACKAGES
 from fray.migrate.sites import Build, Rewriter
 from fray.migrate.source import dotted
-from fray.migrate.text_annotations import text_annotations
+from fray.migrate.text_annotations import find_text_annotations
 
 __all__ = ["Names"]
 
@@ -63,18 +63,12 @@ class Names(Finding):
             self.site(node, lambda rewriter, new: chain(f"fray.{new_name}"), [node])
 
     def _text_annotations(self) -> None:
-        """Move types in annotations that are strings."""
-        for found in text_annotations(self.source, PACKAGES):
-            nodes = [node for node, _ in found.uses]
-            self.found.references += found.uses
-            self.found.links.append((found.node, self.source.statement_of(found.node)))
-            replaced = found.replaced(_type_of)
-            if replaced is None:
-                self._consumed.update(map(id, nodes))
-                unknown = next(name for _, name in found.uses if _type_of(name) is None)
-                self.block(found.node, reason_for(unknown.removeprefix("fray.")))
-            else:
-                self.site(found.node, lambda rewriter, new, replaced=replaced: replaced, nodes)
+        find_text_annotations(
+            self.found,
+            PACKAGES,
+            lambda name: f"fray.{TYPES[short]}" if (short := name.removeprefix("fray.")) in TYPES else None,
+            lambda name: reason_for(name.removeprefix("fray.")),
+        )
 
     def _remote_function(self, node: cst.CSTNode, parent: cst.CSTNode | None) -> None:
         """Move ``isinstance(f, ray.remote_function.RemoteFunction)``, and annotations with this type."""
@@ -141,11 +135,6 @@ class Names(Finding):
                 self.site(called, lambda rewriter, new, node=node: node.value, names_fray=False)
             elif node.attr.value == "cause":
                 self.site(node, lambda rewriter, new, node=node: node.value, names_fray=False)
-
-
-def _type_of(name: str) -> str | None:
-    known = TYPES.get(name.removeprefix("fray."))
-    return None if known is None else f"fray.{known}"
 
 
 def _sub_slice(rewriter: Rewriter, item: cst.SubscriptElement) -> cst.SubscriptElement:

@@ -6,6 +6,7 @@ methods     methods of actors                    options         how options are
 verbs       get, put, wait and their like        decorating      what `@ray.remote` may stand on
 sessions    init, shutdown, loose options        executors       executors, which become pools
 contexts    variables that hold a context        names           types and exceptions
+facts       what is true of all programs
 """
 
 from __future__ import annotations

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
-
 import libcst as cst
 
 from fray.migrate.fray_side import FRAY
-from fray.migrate.inference import Kinds
 from fray.migrate.sites import Rewriter
+from fray.migrate.to_ray.facts import Facts
 from fray.migrate.to_ray.finding import Finding
 
 __all__ = ["Contexts"]
-
-_CHOOSE = ("LocalJobContext", "SyncContext", "ThreadContext", "fray_default_job_ctx", "set_job_context")
-"""Names of `fray` that choose the context of whatever runs after them, in all files."""
-_chosen: weakref.WeakKeyDictionary[Kinds, bool] = weakref.WeakKeyDictionary()
-"""Whether one of the programs names one of them, by the project's kinds."""
 
 
 class Contexts(Finding):
@@ -62,12 +55,7 @@ class Contexts(Finding):
 
     def _stay_together(self) -> None:
         """Hold everything where a program chooses a context that Ray has not: its tasks run wherever they stand."""
-        chosen = _chosen.get(self.kinds)
-        if chosen is None:
-            names = (node for source in self.kinds.project.sources for node in source.nodes())
-            chosen = any(isinstance(node, cst.Name) and node.value in _CHOOSE for node in names)
-            _chosen[self.kinds] = chosen
-        if chosen:
+        if Facts.of(self.kinds).chooses_context:
             first = self.kinds.project.sources[0].module
             for item in (*self.found.sites, *self.found.blockers):
                 self.link(item.node, first)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 import libcst as cst
 
 from fray.migrate.fray_side import TaskCall, context_verb
@@ -11,22 +9,11 @@ from fray.migrate.inference import Kinds
 from fray.migrate.kinds import Function, PlainClass
 from fray.migrate.source import Source
 
-__all__ = ["can_be_decorated"]
+__all__ = ["find_decorated"]
 
 
-def can_be_decorated(kinds: Kinds, node: cst.FunctionDef | cst.ClassDef) -> bool:
-    """Return whether tasks and actors are the only use of a function or class: a decorator changes every use."""
-    known = _decorated.get(kinds)
-    if known is None:
-        known = _decorated[kinds] = _find_decorated(kinds)
-    return id(node) in known
-
-
-_decorated: weakref.WeakKeyDictionary[Kinds, set[int]] = weakref.WeakKeyDictionary()
-"""Ids of the functions and classes that can be decorated, by the project's kinds."""
-
-
-def _find_decorated(kinds: Kinds) -> set[int]:
+def find_decorated(kinds: Kinds) -> set[int]:
+    """Return the ids of those whose only uses are tasks and actors: a decorator changes every use."""
     started: set[int] = set()
     others: set[int] = set()
     for source in kinds.project.sources:

@@ -13,7 +13,7 @@ from fray.migrate.kinds import Context, Method
 from fray.migrate.sites import Found, Rewriter
 from fray.migrate.source import Source, dotted, is_base_of_chain
 from fray.migrate.to_ray.contexts import Contexts
-from fray.migrate.to_ray.decorating import can_be_decorated
+from fray.migrate.to_ray.facts import Facts
 from fray.migrate.to_ray.finding import VERBS
 from fray.migrate.to_ray.methods import Methods
 from fray.migrate.to_ray.names import Names
@@ -69,7 +69,7 @@ class _Finder(Methods, Verbs, Starts, Sessions, Contexts, Names):
         self._stay_together()
 
     def _definition(self, node: cst.FunctionDef | cst.ClassDef) -> None:
-        if not can_be_decorated(self.kinds, node):
+        if id(node) not in Facts.of(self.kinds).decorated:
             return
 
         def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import libcst as cst
 from libcst.metadata import ImportAssignment
 
 from fray.migrate.fray_side import FRAY, context_verb
+from fray.migrate.imports import imported_names
 from fray.migrate.kinds import NOTHING, UNKNOWN, Function, Kind, Method
 from fray.migrate.ray_side import only_assignment
 from fray.migrate.sites import Rewriter
@@ -51,31 +53,37 @@ class Methods(Finding):
     def _is_plain(self, receiver: cst.BaseExpression) -> bool:
         """Return whether `receiver` is certainly no handle.
 
-        That is true of ``super()``, of modules that are not among the files, and of variables that only ever hold a
-        queue or pool of Fray's, or what such a module has returned.
+        That is true of ``super()``, of modules that are not among the files, of what is in the standard library, and of
+        variables that only ever hold a queue or pool of Fray's, or what the standard library has returned.
         """
         if isinstance(receiver, cst.Call) and dotted(receiver.func) == "super":
             return True
-        if self._is_foreign(receiver):
+        if self._package(receiver) or self._is_standard(receiver):
             return True
         made = only_assignment(self.source, receiver) if isinstance(receiver, cst.Name) else None
         value = made.value if made is not None else None
         if not isinstance(value, cst.Call):
             return False
-        return self._is_foreign(value.func) or self.source.library_name(value.func, FRAY) in _PLAIN
+        return self._is_standard(value.func) or self.source.library_name(value.func, FRAY) in _PLAIN
 
-    def _is_foreign(self, node: cst.BaseExpression) -> bool:
-        """Return whether `node` is a module that is not among the files, or something in it, as ``subprocess.run``."""
+    def _is_standard(self, node: cst.BaseExpression) -> bool:
+        """Return whether `node` is a module of the standard library, or something in it, as ``subprocess.run``."""
         while isinstance(node, cst.Attribute):
             node = node.value
-        bindings = self.source.bindings(node) if isinstance(node, cst.Name) else []
-        return bool(bindings) and all(
-            isinstance(binding, ImportAssignment)
-            and isinstance(binding.node, cst.Import)
-            and self.kinds.project.imported(self.source, binding.node, binding.name) is None
-            and self.source.library_name(node, FRAY) is None
-            for binding in bindings
-        )
+        return self._package(node) in sys.stdlib_module_names
+
+    def _package(self, node: cst.BaseExpression) -> str:
+        """Return the package of the module that a name means; empty if that is Fray, is given, or is no module."""
+        found: set[str] = set()
+        for binding in self.source.bindings(node) if isinstance(node, cst.Name) else ():
+            if not isinstance(binding, ImportAssignment) or not isinstance(binding.node, cst.Import):
+                return ""
+            if self.kinds.project.imported(self.source, binding.node, binding.name) is not None:
+                return ""
+            found |= {
+                full.partition(".")[0] for _, full, bound in imported_names(binding.node) if bound == binding.name
+            }
+        return found.pop() if len(found) == 1 and not found & set(FRAY) else ""
 
     def _is_of_pool(self, receiver: cst.BaseExpression, holder: cst.CSTNode | None) -> bool:
         """Return whether `receiver` is the actor in ``pool.map(lambda actor, value: ..., values)``."""

@@ -6,8 +6,8 @@ import libcst as cst
 
 from fray.migrate.build import chain
 from fray.migrate.fray_side import FRAY
-from fray.migrate.ray_api import EXCEPTIONS, SAME
-from fray.migrate.text_annotations import text_annotations
+from fray.migrate.ray_api import EXCEPTIONS, SAME, Reason
+from fray.migrate.text_annotations import find_text_annotations
 from fray.migrate.to_ray.finding import Finding
 
 __all__ = ["Names"]
@@ -22,18 +22,12 @@ class Names(Finding):
     """Finds names of Fray that are no calls."""
 
     def _text_annotations(self) -> None:
-        """Move types in annotations that are strings."""
-        for found in text_annotations(self.source, FRAY):
-            nodes = [node for node, _ in found.uses]
-            self.found.references += found.uses
-            self.link(found.node, self.source.statement_of(found.node))
-            replaced = found.replaced(_type_of)
-            if replaced is None:
-                self._consumed.update(map(id, nodes))
-                unknown = next(name for _, name in found.uses if _type_of(name) is None)
-                self.block(found.node, f"{unknown} has no counterpart in Ray")
-            else:
-                self.site(found.node, lambda rewriter, new, replaced=replaced: replaced, nodes)
+        find_text_annotations(
+            self.found,
+            FRAY,
+            lambda name: _TYPES.get(name.rpartition(".")[2]),
+            lambda name: Reason(f"{name} has no counterpart in Ray", "keep this on Fray"),
+        )
 
     def _reference(self, node: cst.CSTNode, name: str) -> None:
         short = name.rpartition(".")[2]
@@ -54,7 +48,3 @@ class Names(Finding):
             self.site(node, lambda rewriter, new: cst.SimpleString(f'"{text}"'), [node], False)
         else:
             self.block(node, f"{name} has no counterpart in Ray")
-
-
-def _type_of(name: str) -> str | None:
-    return _TYPES.get(name.rpartition(".")[2])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from fray.migrate.build import call, dict_of, keyword
-from fray.migrate.fray_side import FRAY, context_verb
+from fray.migrate.fray_side import context_verb
 from fray.migrate.sites import Rewriter
 from fray.migrate.to_ray.executors import move_executor
+from fray.migrate.to_ray.facts import Facts
 from fray.migrate.to_ray.finding import Finding
 from fray.migrate.to_ray.options import NoRayError, init_args, options_of_ray, runtime_env_dict
 
@@ -29,7 +30,7 @@ class Sessions(Finding):
                 self._consumed.add(id(node.func))
                 self.block(node, str(error))
                 return
-            again = self._starts_several_times()  # which Fray takes, and Ray does not
+            again = Facts.of(self.kinds).starts_several_times
             more = [keyword("ignore_reinit_error", cst.Name("True"))] if again else []
             self.site(
                 node, lambda rewriter, new: call("ray.init", [*init_args(node.args, rewriter.sub), *more]), [node.func]
@@ -60,16 +61,6 @@ class Sessions(Finding):
                 self.block(node, str(error))
                 return
             self.site(node, lambda rewriter, new: runtime_env_dict(node, rewriter.sub), [node.func], False)
-
-    def _starts_several_times(self) -> bool:
-        return (
-            sum(
-                isinstance(node, cst.Call) and source.library_name(node.func, FRAY) == "fray.init"
-                for source in self.kinds.project.sources
-                for node in source.nodes()
-            )
-            > 1
-        )
 
     def _is_options_argument(self, node: cst.Call) -> bool:
         parent = self.source.parent(node)

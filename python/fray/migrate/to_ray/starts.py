@@ -12,7 +12,7 @@ from fray.migrate.fray_side import context_verb
 from fray.migrate.kinds import Function, Instance, Kind, PlainClass
 from fray.migrate.sites import Rewriter
 from fray.migrate.source import dotted
-from fray.migrate.to_ray.decorating import can_be_decorated
+from fray.migrate.to_ray.facts import Facts
 from fray.migrate.to_ray.finding import Finding
 from fray.migrate.to_ray.options import NoRayError, options_of_ray
 from fray.migrate.to_ray.task_arguments import with_commas
@@ -116,15 +116,14 @@ class Starts(Finding):
         if "max_calls" in options:
             return call(call("ray.remote", [keyword("max_calls", options["max_calls"])]), [arg(new)])
         node = kind.node if isinstance(kind, (Function, PlainClass)) else None
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and can_be_decorated(self.kinds, node):
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and id(node) in Facts.of(self.kinds).decorated:
             return new
         return call("ray.remote", [arg(new)])
 
     def _may_be_no_function(self, node: cst.BaseExpression, kind: Kind) -> bool:
         """Return whether `node` may be a builtin, a partial or a bound method: Ray takes functions of Python only."""
-        if isinstance(kind, Function):
-            return isinstance(node, cst.Attribute) and isinstance(self.kind(node.value), (Instance, PlainClass))
-        return True
+        is_method = isinstance(node, cst.Attribute) and isinstance(self.kind(node.value), (Instance, PlainClass))
+        return is_method or not isinstance(kind, Function)
 
     def _link(self, node: cst.CSTNode, function: cst.BaseExpression) -> None:
         kind = self.kind(function)
