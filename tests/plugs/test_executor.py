@@ -271,10 +271,11 @@ def test_cancel_of_a_call_whose_worker_does_not_answer_gives_up(
     journal = Journal(str(tmp_path / "journal"))
     gates = [gate(), gate()]
     with fray.Executor(context=native) as executor:
-        running, behind = send_behind(executor, gates, journal, 2)
+        running, _ = send_behind(executor, gates, journal, 0)
         workers = [worker["pid"] for worker in native.engine.status()["workers"] if worker["pid"]]
         for pid in workers:
-            os.kill(pid, signal.SIGSTOP)
+            os.kill(pid, signal.SIGSTOP)  # before the calls are sent, which workers give back after a while
+        behind = [executor.submit(note_or_wait, None, journal, number) for number in range(2)]
         cancelled = [call.cancel() for call in behind]
         for pid in workers:
             os.kill(pid, signal.SIGCONT)
