@@ -175,12 +175,14 @@ void add_logs(CLI::App& job, Command::Run* run) {
   auto arguments = std::make_shared<JobLogArguments>();
   cluster::LogRequest& request = arguments->request;
   command->add_option("ID", request.id, "The job's id, or its beginning")->required();
-  command->add_flag("-f,--follow", request.follow, "Go on with what it prints, to its end, and end as it ends");
+  command->add_flag(
+      "-f,--follow", request.follow,
+      "Go on with what it prints, to its end, and end as it ends; with --attempt to the end of that attempt");
   command->add_option("--tail", request.tail_lines, "Only the last lines of each stream")
       ->check(CLI::Range(std::uint64_t{1} << 40));
   command->add_option("--since", arguments->since, "Only what is at most so old, such as 10m");
   command->add_option("--grep", arguments->grep, "Only lines that this regular expression matches");
-  command->add_option("--attempt", request.attempt, "Of this attempt; by default the newest")
+  command->add_option("--attempt", request.attempt, "Of this attempt alone; by default the newest")
       ->check(CLI::Range(std::uint32_t{1}, UINT32_MAX));
   command->add_flag("--json", arguments->json, "One JSON document a line of output");
   add_cluster_options(*command, arguments->choice);

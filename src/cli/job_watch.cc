@@ -23,7 +23,8 @@ int watch_job(const std::string& command, const OpenCluster& cluster, const clus
   auto log = cluster.jobs->open_log(request, patience);
   const Status printed = log.is_ok() ? JobOutput(std::move(style)).print(**log, patience) : log.status();
   if (!printed.is_ok()) return watch_failed(command, printed, request.id, cluster);
-  if (!request.follow) return kExitOk;
+  // The end of an attempt is not that of the job.
+  if (!request.follow || request.attempt != 0) return kExitOk;
   auto jobs = cluster.jobs->wait({request.id}, patience);
   if (!jobs.is_ok()) return watch_failed(command, jobs.status(), request.id, cluster);
   log_line("{}\n", job_end_line(jobs->front()));

@@ -14,8 +14,8 @@
 
 namespace fray::cli {
 
-// Prints the job's output. When the request follows the output, it also prints how the job has ended, and returns the
-// job's exit code.
+// Prints the job's output. When the request follows the job, and not one attempt alone, it also prints how the job has
+// ended, and returns the job's exit code.
 int watch_job(const std::string& command, const OpenCluster& cluster, const cluster::LogRequest& request,
               JobOutput::Style style);
 // The exit code of a command whose waiting or reading has failed. After Ctrl-C it also prints the commands that

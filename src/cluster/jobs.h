@@ -32,8 +32,8 @@ using Infos = std::vector<JobInfo>;
 
 struct LogRequest {
   std::string id;
-  bool follow = false;                                     // over all attempts that come, to the end of the job
-  std::uint32_t attempt = 0;                               // 0: the newest
+  bool follow = false;        // to the end of the attempt that is chosen, or over all that come, to the end of the job
+  std::uint32_t attempt = 0;  // counted from 1; 0: the newest
   std::optional<std::uint64_t> tail_lines = std::nullopt;  // of each stream
   std::int64_t since_unix_ns = 0;                          // earlier output is left out, to the second
 };

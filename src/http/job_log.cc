@@ -75,7 +75,7 @@ void ClusterJobLog::read(Callback callback) {
 Status ClusterJobLog::open(bool follow) {
   node::ClusterLog::Place place;
   place.id = id_;
-  place.follow = follow && place_.attempt == 0;
+  place.follow = follow;
   place.attempt = place_.attempt;
   place.replica = place_.replica;
   place.stream = place_.stream;

@@ -40,7 +40,7 @@ struct Choice {
   bool has(const LogLine& line) const {
     const auto found = newest.find(line.task);
     const int first = attempt ? *attempt : found == newest.end() ? 0 : found->second;
-    const bool is_of_attempt = follow ? line.attempt >= first : line.attempt == first;
+    const bool is_of_attempt = follow && !attempt ? line.attempt >= first : line.attempt == first;
     return is_of_attempt && line.time_ms >= since_ms;
   }
 };
@@ -49,7 +49,7 @@ class IrisLog : public cluster::JobLog {
  public:
   IrisLog(const Jobs& jobs, const JobDetails& job, Choice choice, std::optional<std::uint64_t> tail, bool to_end)
       : jobs_(jobs), job_(job.id), of_several_(job.replicas > 1), choice_(std::move(choice)), tail_(tail) {
-    if (to_end) follower_.emplace(jobs_, job_, 0);
+    if (to_end) follow_from(0);
   }
 
   Result<LogBatch> next(const Patience& patience) override {
@@ -64,6 +64,10 @@ class IrisLog : public cluster::JobLog {
   }
 
  private:
+  void follow_from(std::int64_t cursor) {
+    follower_.emplace(jobs_, job_, cursor, LogFollower::Choice{.attempt = choice_.attempt});
+  }
+
   // The next lines. is_over_ is set after the last ones.
   Result<std::vector<LogLine>> read_lines(const Patience& patience) {
     std::vector<LogLine> lines;
@@ -108,7 +112,7 @@ class IrisLog : public cluster::JobLog {
     }
     for (const auto& [at, line] : in_order) add(*line);
     if (choice_.follow) {
-      follower_.emplace(jobs_, job_, cursor_);
+      follow_from(cursor_);
       is_over_ = false;
     }
     return Status::ok();

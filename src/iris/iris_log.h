@@ -1,7 +1,8 @@
 // open_iris_log(): a job's output as a cluster::JobLog. The tasks of an Iris job are its replicas.
 //
 //   not followed     the output so far of one attempt of each task: the one that was asked for, or the newest
-//   followed         that attempt and all later ones, with the lines that arrive after the job's end
+//   followed         the newest attempt and all later ones, or the one that was asked for alone, with the lines that
+//                    arrive after the end of the job or of that attempt
 //
 // Output comes in whole lines. Stream 1 is standard output. Stream 2 is standard error, together with what the worker
 // itself says while it builds and starts a task.

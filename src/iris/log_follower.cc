@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kLongestPause{1'000};
 constexpr double kUsuallyLate = 1.5;
 constexpr double kLatest = 3'600;
 
-// How long after the end of a job its lines may come.
+// How long after the end of a job or an attempt its lines may come.
 Result<std::chrono::duration<double>> late_limit() {
   const char* text = std::getenv(LogFollower::kLateVariable);
   if (text == nullptr || *text == '\0') return std::chrono::duration<double>(kUsuallyLate);
@@ -34,17 +34,22 @@ Result<std::vector<LogLine>> LogFollower::read() {
   while (true) {
     const std::int64_t before = cursor_;
     FRAY_ASSIGN_OR_RETURN(std::vector<LogLine> lines, jobs_.read_log(job_, &cursor_));
-    if (!with_children_) std::erase_if(lines, [this](const LogLine& line) { return line.job != job_; });
+    if (!choice_.with_children) std::erase_if(lines, [this](const LogLine& line) { return line.job != job_; });
     if (!lines.empty() || cursor_ == before) return lines;
   }
 }
 
-Status LogFollower::look_at_job() {
+Result<bool> LogFollower::has_ended() const {
+  if (choice_.attempt) {
+    FRAY_ASSIGN_OR_RETURN(const JobDetails job, jobs_.get(job_));
+    return std::ranges::all_of(job.tasks, [this](const TaskDetails& task) {
+      return task.attempt > *choice_.attempt || is_final(task.status);
+    });
+  }
   FRAY_ASSIGN_OR_RETURN(const auto states, jobs_.states({job_}));
   const auto found = states.find(job_);
   if (found == states.end()) return jobs_.not_there(job_);
-  if (fray::iris::is_over(found->second)) ended_ = Clock::now();
-  return Status::ok();
+  return fray::iris::is_over(found->second);
 }
 
 Result<std::vector<LogLine>> LogFollower::next(std::chrono::milliseconds patience) {
@@ -52,7 +57,10 @@ Result<std::vector<LogLine>> LogFollower::next(std::chrono::milliseconds patienc
   FRAY_ASSIGN_OR_RETURN(const auto late, late_limit());
   while (!is_over_) {
     // Looked at before it is read: what was there at the end is read after it.
-    if (!ended_) FRAY_RETURN_IF_ERROR(look_at_job());
+    if (!ended_) {
+      FRAY_ASSIGN_OR_RETURN(const bool is_ended, has_ended());
+      if (is_ended) ended_ = Clock::now();
+    }
     const bool is_last = ended_ && Clock::now() - *ended_ >= late;
     FRAY_ASSIGN_OR_RETURN(std::vector<LogLine> lines, read());
     if (!lines.empty()) {

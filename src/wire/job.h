@@ -75,16 +75,17 @@ struct JobLogOpened {
   FRAY_FIELDS(code, message, id, attempt, cursors);
 };
 
-// Answered when there is something to read, when the attempt's output has ended, or at once without `wait`.
+// Answered when there is something to read, when the job has ended or begun another attempt, or at once without `wait`.
 struct ReadJobLog {
   static constexpr ControlType kType = ControlType::kReadJobLog;
   std::string id;
   std::uint32_t attempt = 0;
   std::uint32_t most_bytes = 256u << 10;  // of each stream
   bool wait = false;
+  bool alone = false;  // no other attempt will be read: the end of this one is an answer, too
   std::vector<LogCursor> cursors;
 
-  FRAY_FIELDS(id, attempt, most_bytes, wait, cursors);
+  FRAY_FIELDS(id, attempt, most_bytes, wait, alone, cursors);
 };
 
 struct JobLogPieces {

@@ -145,7 +145,7 @@ class IrisJobs {
 class IrisJobLog {
  public:
   IrisJobLog(const IrisJobs& jobs, const std::string& job, std::int64_t cursor, bool with_children)
-      : follower_(jobs.jobs(), jobs.resolve(job), cursor, with_children) {}
+      : follower_(jobs.jobs(), jobs.resolve(job), cursor, {.with_children = with_children}) {}
 
   // The next lines; an empty list when none arrived within `timeout` seconds; None after the last line of an ended job.
   std::optional<nb::object> read(double timeout) {

@@ -27,8 +27,9 @@ Result<LogBatch> LogWalk::read(wire::JobLogPieces answer) {
     }
   }
   if (!batch.pieces.empty()) return batch;
-  if (!read_.wait || (answer.ended && answer.job_ended && answer.newest <= read_.attempt)) over_ = true;
-  if (read_.wait && answer.newest > read_.attempt) is_open_ = false;
+  const bool has_newer = answer.newest > read_.attempt && !read_.alone;
+  if (!read_.wait || (answer.ended && (answer.job_ended || read_.alone) && !has_newer)) over_ = true;
+  if (read_.wait && has_newer) is_open_ = false;
   return batch;
 }
 

@@ -8,7 +8,8 @@
 //     else batch = walk.read(ask(walk.to_read()));
 //   }
 //
-// An attempt is read to its end before another one is opened, which is always the newest then.
+// An attempt is read to its end before another one is opened, which is always the newest then. One that was chosen by its
+// number is read alone.
 //
 // Threading:  a value; no I/O.
 // Ownership:  owns its strings.
@@ -26,7 +27,10 @@ namespace fray::client {
 
 class LogWalk {
  public:
-  LogWalk(wire::OpenJobLog from, bool follow) : open_(std::move(from)) { read_.wait = follow; }
+  LogWalk(wire::OpenJobLog from, bool follow) : open_(std::move(from)) {
+    read_.wait = follow;
+    read_.alone = open_.attempt != 0;
+  }
 
   bool is_over() const { return over_; }
   bool has_to_open() const { return !is_open_; }

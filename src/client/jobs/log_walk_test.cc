@@ -39,7 +39,7 @@ TEST(LogWalkTest, it_asks_for_what_follows_the_pieces_that_came) {
 }
 
 TEST(LogWalkTest, an_attempt_is_read_to_its_end_before_the_newest_one_is_opened_whole) {
-  LogWalk walk({.id = "train", .attempt = 1, .tail_lines = 3}, true);
+  LogWalk walk({.id = "train", .tail_lines = 3}, true);
   ASSERT_TRUE(walk.opened(opened(1)).is_ok());
   ASSERT_TRUE(walk.read(pieces(3, {{{0, 1, 0}, 0, "x"}})).is_ok());
   EXPECT_FALSE(walk.has_to_open());
@@ -51,6 +51,16 @@ TEST(LogWalkTest, an_attempt_is_read_to_its_end_before_the_newest_one_is_opened_
   ASSERT_TRUE(walk.opened(opened(3)).is_ok());
   ASSERT_TRUE(walk.read(pieces(3, {}, true)).is_ok());
   EXPECT_TRUE(walk.is_over());
+}
+
+TEST(LogWalkTest, an_attempt_that_was_chosen_is_read_alone_and_to_its_end) {
+  LogWalk walk({.id = "train", .attempt = 2}, true);
+  ASSERT_TRUE(walk.opened(opened(2)).is_ok());
+  ASSERT_TRUE(walk.read(pieces(3, {{{0, 1, 0}, 0, "x"}})).is_ok());
+  EXPECT_FALSE(walk.is_over());
+  ASSERT_TRUE(walk.read(pieces(3, {})).is_ok());
+  EXPECT_TRUE(walk.is_over());
+  EXPECT_FALSE(walk.has_to_open());
 }
 
 TEST(LogWalkTest, who_does_not_follow_reads_what_is_there) {

@@ -89,10 +89,10 @@ wire::JobLogPieces JobLogs::look(const wire::ReadJobLog& request) const {
   return pieces;
 }
 
-// The end of an attempt is no answer while a further attempt may follow.
+// The end of an attempt is no answer while a further attempt may follow, which is to be read, too.
 bool JobLogs::is_answer(const wire::JobLogPieces& pieces, const wire::ReadJobLog& request) {
   return !request.wait || pieces.code != StatusCode::kOk || !pieces.pieces.empty() || pieces.job_ended ||
-         pieces.newest > request.attempt;
+         pieces.newest > request.attempt || (request.alone && pieces.ended);
 }
 
 JobLogs::ReaderId JobLogs::read(wire::ReadJobLog request, OnPieces on_pieces) {

@@ -173,6 +173,25 @@ def test_follow_goes_on_over_the_attempts_and_ends_with_the_status(node: dict[st
     assert "succeeded after" in done.stderr
 
 
+def test_an_attempt_that_was_chosen_is_followed_alone_and_to_its_end(node: dict[str, Any], tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    script = f'echo "try $FRAY_JOB_ATTEMPT"; [ $FRAY_JOB_ATTEMPT = 2 ] && cat {gate}; exit 1'
+    job = submit("sh", "-c", script, cpus=2, options=("--max-failures", "2"))
+    eventually(lambda: described(job)["attempt"] == 2)
+    first = command("job", "logs", "--attempt", "1", "-f", job)
+    assert (first.code, first.stdout, first.stderr) == (0, "try 1\n", ""), "the end of an attempt is not the job's"
+    second = [PROGRAM, "job", "logs", "--attempt", "2", "-f", job]
+    with subprocess.Popen(second, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "try 2\n"
+        submit("sleep", "1000", cpus=2)  # has the CPUs while the job pauses, so that there is no third attempt
+        gate.write_text("on\n")
+        assert follower.communicate(timeout=60) == ("on\n", "")
+    assert follower.returncode == 0
+    assert (described(job)["attempt"], described(job)["status"]) == (2, "pending")
+
+
 def test_delete_forgets_only_what_has_ended(node: dict[str, Any]) -> None:
     job = submit("sleep", "1000")
     assert command("job", "delete", job).code == FAILED
