@@ -31,7 +31,10 @@ from fray.migrate.kinds import (
 )
 from fray.migrate.source import Project, Source, dotted
 
-__all__ = ["Bindings", "Expressions"]
+__all__ = ["SEQUENCE_CALLS", "Bindings", "Expressions"]
+
+SEQUENCE_CALLS = ("list", "tuple", "sorted", "reversed", "set", "iter")
+"""Builtins that return the items of what they are given."""
 
 
 class Expressions(Protocol):
@@ -72,6 +75,16 @@ class Bindings:
         kind = join(kinds)
         key = source.variable(node)
         return kind if key is None else self._with_items(kind, key)
+
+    def elsewhere(self, source: Source, node: cst.Name) -> Kind:
+        """Return the kind of a name by what binds it other than the statement around `node`."""
+        line = source.statement_of(node)
+        bindings = [
+            binding
+            for binding in source.bindings(node)
+            if not isinstance(binding, Assignment) or source.statement_of(binding.node) is not line
+        ]
+        return join(self._binding(source, binding) for binding in bindings) if bindings else UNKNOWN
 
     def global_kind(self, source: Source, name: str) -> Kind:
         """Return the kind of a global variable of the module `source`."""
@@ -234,6 +247,8 @@ class Bindings:
         """Return the kind of the element `index` of each item of `value`, as for ``b`` in ``for a, b in zip(x, y)``."""
         if isinstance(value, cst.Call):
             name = dotted(value.func)
+            if name in SEQUENCE_CALLS and value.args and not value.args[0].star:
+                return self._zipped(source, value.args[0].value, index)
             if name == "enumerate" and value.args:
                 return PLAIN if index == 0 else iterated(self._expressions.of(source, value.args[0].value))
             if name == "zip" and index < len(value.args):

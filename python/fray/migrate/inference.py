@@ -13,7 +13,7 @@ from typing import Protocol
 import libcst as cst
 
 from fray.migrate.answers import Answers
-from fray.migrate.bindings import Bindings
+from fray.migrate.bindings import SEQUENCE_CALLS, Bindings
 from fray.migrate.calls import Call, Calls, plain_call
 from fray.migrate.kinds import (
     NOTHING,
@@ -41,8 +41,6 @@ from fray.migrate.kinds import (
 from fray.migrate.source import Project, Source, dotted
 
 __all__ = ["Api", "Kinds"]
-
-_SEQUENCE_CALLS = ("list", "tuple", "sorted", "reversed", "set", "iter")
 
 
 class Api(Protocol):
@@ -135,6 +133,10 @@ class Kinds:
     def of(self, source: Source, node: cst.BaseExpression) -> Kind:
         """Return the kind of the expression `node`."""
         return self._answers.of(id(node), lambda: self._infer(source, node))
+
+    def bound_elsewhere(self, source: Source, node: cst.Name) -> Kind:
+        """Return the kind of a name in an assignment to that name itself, as other statements bind it."""
+        return self._bindings.elsewhere(source, node)
 
     def _infer(self, source: Source, node: cst.BaseExpression) -> Kind:
         library = source.library_name(node, self.api.packages)
@@ -243,7 +245,7 @@ class Kinds:
         if of_library is not None:
             return of_library
         name = dotted(node.func)
-        if name in _SEQUENCE_CALLS and node.args:
+        if name in SEQUENCE_CALLS and node.args:
             return Items(iterated(self.of(source, node.args[0].value)))
         if name in ("range", "len", "int", "str", "float", "sum", "open", "abs", "round", "bool", "dict", "print"):
             return DictOf(NOTHING) if name == "dict" else PLAIN

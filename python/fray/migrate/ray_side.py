@@ -191,13 +191,17 @@ class RayApi:
     ) -> Kind:
         if len(node.args) != 1 or node.args[0].star:
             return UNKNOWN
-        inner = kinds.of(source, node.args[0].value)
+        given = node.args[0].value
+        if isinstance(given, cst.Name) and given.value == _target_name(source, node):
+            inner = kinds.bound_elsewhere(source, given)  # ``f = ray.remote(f)``
+        else:
+            inner = kinds.of(source, given)
         is_actor = isinstance(inner, PlainClass)
         plain = inner.node if isinstance(inner, (PlainClass, Function)) else None
         made = Definition(source, node, is_actor, options, None, _target_name(source, node), None, None, dynamic)
         if isinstance(plain, (cst.FunctionDef, cst.ClassDef)) and isinstance(inner, (PlainClass, Function)):
             made.plain, made.plain_source = plain, inner.source
-        elif plain is None and not _looks_like_class(node.args[0].value):
+        elif plain is None and not _looks_like_class(given):
             made.is_actor = False  # what a parameter holds is taken for a function
         elif plain is None:
             return UNKNOWN

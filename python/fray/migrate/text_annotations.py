@@ -13,6 +13,7 @@ from fray.migrate.sites import Blocker, Found, Site
 
 __all__ = ["find_text_annotations"]
 
+_WITHOUT_SUBSCRIPT = ("fray.ActorHandle",)
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
@@ -49,9 +50,25 @@ def find_text_annotations(
             continue
         text = node.value
         for match, name in reversed(names.items()):
-            text = text[: match.start()] + (counterpart(name) or "") + text[match.end() :]
+            new_name = counterpart(name) or ""
+            rest = text[match.end() :]
+            text = (
+                text[: match.start()] + new_name + (_behind_subscript(rest) if new_name in _WITHOUT_SUBSCRIPT else rest)
+            )
         new = cst.SimpleString(text)
         found.sites.append(Site(source, node, lambda rewriter, old, new=new: new, tuple(use for use, _ in uses)))
+
+
+def _behind_subscript(text: str) -> str:
+    """Return what follows a subscript with which `text` begins, and all of it where it begins otherwise."""
+    if not text.lstrip().startswith("["):
+        return text
+    depth = 0
+    for at, sign in enumerate(text):
+        depth += (sign == "[") - (sign == "]")
+        if depth == 0 and sign == "]":
+            return text[at + 1 :]
+    return text
 
 
 def _is_annotation(node: cst.SimpleString) -> bool:

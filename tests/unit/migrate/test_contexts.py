@@ -143,3 +143,30 @@ def test_one_lookup_after_a_function_that_starts_the_engine_serves_all_calls(tmp
         "    start()\n    ctx = fray.get_job_context()\n    print(ctx.get(ctx.create_task(f, (1,))))"
         in program.read_text()
     )
+
+
+def test_a_start_for_which_the_program_has_looked_itself_is_not_looked_for_twice(tmp_path: Path) -> None:
+    text = """\
+    import ray
+    @ray.remote
+    def f(x): return x
+    def start(loud):
+        if not ray.is_initialized():
+            if loud: print("starting")
+            ray.init(num_cpus=1, ignore_reinit_error=True)
+    def restart():
+        if ray.is_initialized(): ray.shutdown()
+        else: print("none was there")
+        ray.init(num_cpus=1, ignore_reinit_error=True)
+    start(True)
+    start(True)
+    restart()
+    print(ray.get(f.remote(1)))
+    """
+    program = written(tmp_path, textwrap.dedent(text))
+    assert migrate(program).returncode == 0
+    first, second = program.read_text().split("def restart")
+    assert first.count("existing_job_context() is None") == 1
+    assert second.count("existing_job_context() is None") == 1
+    ran = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert ran.stdout == "starting\n1\n", ran.stderr

@@ -501,6 +501,11 @@ def test_a_program_that_gives_the_name_of_the_package_to_something_else_stays(tm
             "import fray\n\nclass A:\n    handle: 'fray.ActorHandle | None' = None\n",
         ),
         (
+            [],
+            'import ray\n\ndef f(x: "list[ray.actor.ActorHandle[list[A]]]", y: "ray.actor.ActorProxy [A]"): ...\n',
+            'import fray\n\ndef f(x: "list[fray.ActorHandle]", y: "fray.ActorHandle"): ...\n',
+        ),
+        (
             ["--to-ray"],
             'import fray\n\ndef f(x: "fray.ObjectRef", y: "fray.ActorHandle"): ...\n',
             'import ray\n\ndef f(x: "ray.ObjectRef", y: "ray.actor.ActorHandle"): ...\n',

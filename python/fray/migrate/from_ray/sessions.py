@@ -84,6 +84,8 @@ class Sessions(Finding):
         line = self.source.statement_of(node)
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
             return False
+        if self._is_asked_before(line):
+            return False
         others = sum(
             1
             for source in self.kinds.project.sources
@@ -92,6 +94,23 @@ class Sessions(Finding):
         )
         in_package = (self.source.path.parent / "__init__.py").exists()
         return others > 0 or in_package
+
+    def _is_asked_before(self, line: cst.CSTNode) -> bool:
+        """Return whether the line stands below ``if not ray.is_initialized():``."""
+        child = line
+        for parent in self.source.ancestors(line):
+            if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Module)):
+                return False
+            if isinstance(parent, cst.If) and child is parent.body and self._asks_whether_none_is(parent.test):
+                return True
+            child = parent
+        return False
+
+    def _asks_whether_none_is(self, test: cst.BaseExpression) -> bool:
+        if not isinstance(test, cst.UnaryOperation) or not isinstance(test.operator, cst.Not):
+            return False
+        asked = test.expression
+        return isinstance(asked, cst.Call) and ray_name(self.source, asked.func) == "ray.is_initialized"
 
     def _is_unused_target(self, parent: cst.CSTNode | None) -> bool:
         if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:

@@ -1,0 +1,6 @@
+"""A class that its users make remote."""
+
+
+class Bell:
+    def ring(self, times):
+        return " ".join(["ding"] * times)
