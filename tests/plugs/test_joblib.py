@@ -50,6 +50,13 @@ def test_short_calls_are_batched() -> None:
         assert parallel._backend._effective_batch_size > 1
 
 
+@pytest.mark.parametrize(("n_jobs", "seconds"), [(2, 0.02), (10, 0.03), (64, 0.1)])
+def test_batches_are_short_where_few_workers_take_them(n_jobs: int, seconds: float) -> None:
+    with Parallel(n_jobs=n_jobs) as parallel:
+        assert parallel(delayed(abs)(number) for number in range(3)) == [0, 1, 2]
+        assert pytest.approx(seconds) == parallel._backend.MIN_IDEAL_BATCH_DURATION
+
+
 def test_one_job_runs_here() -> None:
     assert set(Parallel(n_jobs=1)(delayed(pid_after)(number) for number in range(3))) == {os.getpid()}
 
