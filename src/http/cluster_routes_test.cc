@@ -77,6 +77,8 @@ TEST_F(ClusterRoutesTest, what_a_job_of_a_cluster_prints_comes_as_that_of_any_jo
   EXPECT_THAT(log, HasSubstr("<b>3"));
   EXPECT_THAT(log, Not(HasSubstr("other"))) << "that is the other stream";
   EXPECT_THAT(log, HasSubstr("event: end"));
+  EXPECT_THAT(world_.ask("GET " + of_ray("/api/v1/jobs/a/logs/follow?attempt=2")),
+              HasSubstr("--follow --attempt 2 -- a"));
   const std::string whole = world_.ask("GET " + of_ray("/api/v1/jobs/a/logs?stream=stderr"));
   EXPECT_EQ(HttpWorld::body_of(whole), "other\nother\nother\n");
   EXPECT_THAT(whole, HasSubstr("Fray-Ended: true"));

@@ -49,11 +49,10 @@ void NodeJobLog::read() {
 }
 
 void NodeJobLog::arrived(wire::JobLogPieces message) {
-  const bool is_end = message.ended && (message.job_ended || place_.attempt != 0);
   Result<LogBatch> batch = walk_.read(std::move(message));
   if (!batch.is_ok()) return answer(batch.status());
-  if (batch->pieces.empty() && walk_.has_to_open() && !is_end) return open();
-  answer(LogPieces{std::move(batch->pieces), is_end});
+  if (walk_.has_to_open()) return open();
+  answer(LogPieces{std::move(batch->pieces), walk_.is_at_end()});
 }
 
 // ---- The log of another cluster ----

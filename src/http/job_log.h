@@ -33,7 +33,7 @@ struct LogPlace {
 
 struct LogPieces {
   std::vector<wire::LogPiece> pieces;
-  bool ended = false;  // with the job
+  bool ended = false;  // with the job, or with the attempt that was chosen
 };
 
 class JobLog {

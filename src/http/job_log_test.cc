@@ -97,6 +97,22 @@ TEST_F(JobLogTest, it_goes_on_from_attempt_to_attempt_to_the_jobs_end) {
   EXPECT_EQ(read_to_end(*reader), "first\nsecond\n");
 }
 
+TEST_F(JobLogTest, who_reads_behind_an_attempt_that_has_ended_gets_the_last_one_after_the_end_of_the_job) {
+  node_.print("a", "first\n");
+  auto reader = log();
+  std::string text;
+  bool told = false;
+  reader->next(true, [&](Result<LogPieces> pieces) {
+    text = text_of(*pieces);
+    told = true;
+  });
+  turn(told);
+  node_.try_again("a");
+  node_.print("a", "second\n");
+  node_.end("a", JobState::kFailed);
+  EXPECT_EQ(text + read_to_end(*reader), "first\nsecond\n");
+}
+
 TEST_F(JobLogTest, an_attempt_that_was_chosen_is_read_alone_and_to_its_end) {
   node_.jobs["a"].attempt = 0;
   for (const char* text : {"first\n", "second\n"}) {

@@ -36,8 +36,8 @@ class LogFollower {
 
   struct Choice {
     bool with_children = false;
-    std::optional<int> attempt =
-        std::nullopt;  // counted from 0: with whose end the log ends; lines are of all attempts
+    // With whose end the log ends, counted from 0; none: with the job's. The lines are of all attempts.
+    std::optional<int> attempt = std::nullopt;
   };
 
   // `job` is an id.

@@ -93,7 +93,7 @@ struct JobLogPieces {
   StatusCode code = StatusCode::kOk;
   std::string message;
   bool ended = false;        // nothing will follow these pieces in this attempt
-  bool job_ended = false;    // nor in another attempt
+  bool job_ended = false;    // no attempt will follow `newest`
   std::uint32_t newest = 0;  // attempt
   std::vector<LogPiece> pieces;
 

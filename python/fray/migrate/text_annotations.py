@@ -14,6 +14,7 @@ from fray.migrate.sites import Blocker, Found, Site
 __all__ = ["find_text_annotations"]
 
 _WITHOUT_SUBSCRIPT = ("fray.ActorHandle",)
+"""New names that take no brackets, where the old ones do."""
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
@@ -52,9 +53,9 @@ def find_text_annotations(
         for match, name in reversed(names.items()):
             new_name = counterpart(name) or ""
             rest = text[match.end() :]
-            text = (
-                text[: match.start()] + new_name + (_behind_subscript(rest) if new_name in _WITHOUT_SUBSCRIPT else rest)
-            )
+            if new_name in _WITHOUT_SUBSCRIPT:
+                rest = _behind_subscript(rest)
+            text = text[: match.start()] + new_name + rest
         new = cst.SimpleString(text)
         found.sites.append(Site(source, node, lambda rewriter, old, new=new: new, tuple(use for use, _ in uses)))
 

@@ -26,9 +26,10 @@ Result<LogBatch> LogWalk::read(wire::JobLogPieces answer) {
       cursor.offset = piece.at.offset + piece.bytes.size();
     }
   }
-  if (!batch.pieces.empty()) return batch;
   const bool has_newer = answer.newest > read_.attempt && !read_.alone;
-  if (!read_.wait || (answer.ended && (answer.job_ended || read_.alone) && !has_newer)) over_ = true;
+  is_at_end_ = answer.ended && !has_newer && (answer.job_ended || read_.alone);
+  if (!batch.pieces.empty()) return batch;
+  if (!read_.wait || is_at_end_) over_ = true;
   if (read_.wait && has_newer) is_open_ = false;
   return batch;
 }

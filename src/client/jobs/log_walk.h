@@ -32,7 +32,10 @@ class LogWalk {
     read_.alone = open_.attempt != 0;
   }
 
+  // Whether nothing is left to ask: at the end, or, without `follow`, behind the present output.
   bool is_over() const { return over_; }
+  // Whether nothing will ever follow what was read: the job has ended, or the attempt that was chosen.
+  bool is_at_end() const { return is_at_end_; }
   bool has_to_open() const { return !is_open_; }
   const wire::OpenJobLog& to_open() const { return open_; }
   const wire::ReadJobLog& to_read() const { return read_; }
@@ -51,6 +54,7 @@ class LogWalk {
   wire::ReadJobLog read_;
   bool is_open_ = false;
   bool of_several_ = false;
+  bool is_at_end_ = false;
   bool over_ = false;
 };
 

@@ -53,6 +53,17 @@ TEST(LogWalkTest, an_attempt_is_read_to_its_end_before_the_newest_one_is_opened_
   EXPECT_TRUE(walk.is_over());
 }
 
+TEST(LogWalkTest, the_end_of_the_job_is_no_end_while_a_newer_attempt_is_unread) {
+  LogWalk walk({.id = "train"}, true);
+  ASSERT_TRUE(walk.opened(opened(1)).is_ok());
+  ASSERT_TRUE(walk.read(pieces(2, {}, true)).is_ok());
+  EXPECT_FALSE(walk.is_at_end());
+  ASSERT_TRUE(walk.has_to_open());
+  ASSERT_TRUE(walk.opened(opened(2)).is_ok());
+  ASSERT_TRUE(walk.read(pieces(2, {}, true)).is_ok());
+  EXPECT_TRUE(walk.is_at_end());
+}
+
 TEST(LogWalkTest, an_attempt_that_was_chosen_is_read_alone_and_to_its_end) {
   LogWalk walk({.id = "train", .attempt = 2}, true);
   ASSERT_TRUE(walk.opened(opened(2)).is_ok());
@@ -60,6 +71,7 @@ TEST(LogWalkTest, an_attempt_that_was_chosen_is_read_alone_and_to_its_end) {
   EXPECT_FALSE(walk.is_over());
   ASSERT_TRUE(walk.read(pieces(3, {})).is_ok());
   EXPECT_TRUE(walk.is_over());
+  EXPECT_TRUE(walk.is_at_end());
   EXPECT_FALSE(walk.has_to_open());
 }
 

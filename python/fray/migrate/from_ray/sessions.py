@@ -101,12 +101,13 @@ class Sessions(Finding):
         for parent in self.source.ancestors(line):
             if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Module)):
                 return False
-            if isinstance(parent, cst.If) and child is parent.body and self._asks_whether_none_is(parent.test):
+            if isinstance(parent, cst.If) and child is parent.body and self._is_negated_question(parent.test):
                 return True
             child = parent
         return False
 
-    def _asks_whether_none_is(self, test: cst.BaseExpression) -> bool:
+    def _is_negated_question(self, test: cst.BaseExpression) -> bool:
+        """Return whether an expression is ``not ray.is_initialized()``."""
         if not isinstance(test, cst.UnaryOperation) or not isinstance(test.operator, cst.Not):
             return False
         asked = test.expression
