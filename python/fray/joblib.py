@@ -209,8 +209,8 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
 def _shortest_batch(n_jobs: int) -> float:
     """Return the seconds below which joblib makes batches larger.
 
-    Batches are to be short, because at the end of a call the other workers wait for the last one. But each takes 0.3 ms of
-    the process that starts it: with up to 33 workers all of them together take a tenth of a core at most.
+    Batches are to be short, because at the end of a call the other workers wait for the last one. But each takes 0.3 ms
+    of the process that starts it: with up to 33 workers all of them together take a tenth of a core at most.
     """
     return min(max(0.003 * n_jobs, 0.02), 0.1)
 
