@@ -8,16 +8,25 @@ from contextlib import suppress
 from typing import Any, cast
 
 from fray.errors import ActorDiedError
+from fray.job.actors import actor_id_of
 from fray.job.current import get_job_context
 from fray.job.refs import ObjectRef
 
 __all__ = ["ActorPool"]
 
 
+class _Failed:
+    """Stands for the ref of a piece that has none, because its function raised when an actor had become free."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class ActorPool:
     """Hands work to whichever actor is free.
 
-    ``fn(actor, value)``, which the methods below are given, calls a method of the actor and returns its ref.
+    ``fn(actor, value)``, which the methods below are given, calls a method of the actor and returns its ref. An actor
+    that has ended for good gets no further work; where none is left, what waits fails with `ActorDiedError`.
 
     Args:
         actors: handles; idle ones are taken from the end.
@@ -26,7 +35,7 @@ class ActorPool:
     def __init__(self, actors: Iterable[Any]) -> None:
         self._idle = list(actors)
         self._running: dict[int, tuple[Any, Any]] = {}
-        """The ref and the actor of each piece, by its number."""
+        """The ref (or `_Failed`) and the actor of each piece, by its number."""
         self._queued: deque[tuple[Callable[[Any, Any], Any], Any]] = deque()
         self._submitted = 0
         self._next = 0
@@ -51,9 +60,8 @@ class ActorPool:
 
     def _submit_all(self, fn: Callable[[Any, Any], Any], values: Iterable[Any]) -> None:
         while self.has_next():
-            number, ready = self._ready_number(0)
             with suppress(Exception):  # of earlier work, whose results nobody has taken
-                self._take(number, ready)
+                self.get_next_unordered(0, ignore_if_timedout=True)
         for value in values:
             self.submit(fn, value)
 
@@ -90,7 +98,7 @@ class ActorPool:
 
     def has_next(self) -> bool:
         """Return whether there are results that were not taken."""
-        return bool(self._running)
+        return bool(self._running or self._queued)
 
     def get_next(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
         """Return the next result in the order of submission, or raise what its piece raised.
@@ -103,28 +111,41 @@ class ActorPool:
             StopIteration: there is none.
             TimeoutError: it is not there in time.
             ValueError: it was taken by `get_next_unordered`.
+            ActorDiedError: also where the piece waits for an actor, and none is left.
         """
-        if not self.has_next():
-            raise StopIteration("No more results to get")
+        self._check_next()
         number = self._next
         if number not in self._running:
             raise ValueError("It is not allowed to call get_next() after get_next_unordered().")
-        ready = bool(self._first_ready([_last(self._running[number][0])], timeout))
+        ref = self._running[number][0]
+        ready = isinstance(ref, _Failed) or bool(self._first_ready([_last(ref)], timeout))
         if not ready and not ignore_if_timedout:
             raise TimeoutError("Timed out waiting for result")
         return self._take(number, ready)
 
     def get_next_unordered(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
         """Return the next result that is ready, whatever its place; as `get_next` otherwise."""
-        if not self.has_next():
-            raise StopIteration("No more results to get")
+        self._check_next()
         number, ready = self._ready_number(timeout)
         if not ready and not ignore_if_timedout:
             raise TimeoutError("Timed out waiting for result")
         return self._take(number, ready)
 
+    def _check_next(self) -> None:
+        """Raise where nothing is left to wait for; a piece that no actor can take any more is dropped as failed."""
+        if not self.has_next():
+            raise StopIteration("No more results to get")
+        if not self._running:
+            self._queued.popleft()
+            self._submitted += 1
+            self._next = self._submitted
+            raise ActorDiedError("ActorPool: a piece of work was not begun, because all actors of the pool have ended")
+
     def _ready_number(self, timeout: float | None) -> tuple[int, bool]:
         """Return the number of a piece, and whether its result is there within `timeout` seconds."""
+        failed = next((number for number, (ref, _) in self._running.items() if isinstance(ref, _Failed)), None)
+        if failed is not None:
+            return failed, True
         numbers = {_last(ref): number for number, (ref, _) in self._running.items()}
         ready = self._first_ready(list(numbers), timeout)
         return (numbers[ready[0]], True) if ready else (next(iter(self._running)), False)
@@ -132,10 +153,13 @@ class ActorPool:
     def _take(self, number: int, ready: bool) -> Any:
         ref, actor = self._running.pop(number)
         self._next = max(self._next, number + 1)
+        if isinstance(ref, _Failed):
+            raise ref.error
         try:
             return self._values_of(ref) if ready else None
-        except ActorDiedError:
-            actor = None  # it takes no more work
+        except ActorDiedError as error:
+            if _has_ended(actor, error):
+                actor = None  # it takes no more work
             raise
         finally:
             if actor is not None:
@@ -143,8 +167,12 @@ class ActorPool:
 
     def _give_back(self, actor: Any) -> None:
         self._idle.append(actor)
-        if self._queued:
-            self.submit(*self._queued.popleft())
+        while self._queued and self._idle:
+            try:
+                self.submit(*self._queued.popleft())
+            except Exception as error:  # whoever takes the result of this piece is to get it
+                self._running[self._submitted] = (_Failed(error), None)
+                self._submitted += 1
 
     def has_free(self) -> bool:
         """Return whether an actor is idle and nothing waits for one."""
@@ -159,6 +187,11 @@ class ActorPool:
         if actor in self._idle or any(actor == busy for _, busy in self._running.values()):
             raise ValueError("Actor already belongs to current ActorPool")
         self._give_back(actor)
+
+
+def _has_ended(actor: Any, error: ActorDiedError) -> bool:
+    """Return whether an error says that this actor has ended: one of its calls may be lost, or it met another's end."""
+    return error.fate != "lives_on" and error.actor_id in ("", actor_id_of(actor))
 
 
 def _last(ref: Any) -> Any:

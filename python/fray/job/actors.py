@@ -12,7 +12,16 @@ from typing import Any, NoReturn
 from fray._checks import MOST_RETURNS, check_count
 from fray.job.actor_methods import MethodKind, missing_method
 
-__all__ = ["ActorContext", "ActorHandle", "ActorLink", "ActorMethod", "CallOptions", "current_actor", "enter_actor"]
+__all__ = [
+    "ActorContext",
+    "ActorHandle",
+    "ActorLink",
+    "ActorMethod",
+    "CallOptions",
+    "actor_id_of",
+    "current_actor",
+    "enter_actor",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +173,11 @@ class ActorHandle:
 
     def __reduce__(self) -> Any:
         return self._fray_link.reduce()
+
+
+def actor_id_of(handle: ActorHandle) -> str:
+    """Return the id of the handle's actor, which an `ActorDiedError` about it names, where it names one."""
+    return handle._fray_link.actor_id  # pyright: ignore[reportPrivateUsage]
 
 
 def describe(link: ActorLink) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,16 @@ class Squarer:
         if number < 0:
             raise ValueError(f"number {number}")
         return number * number
+
+
+class Asker:
+    """Asks another actor, or itself."""
+
+    def ask(self, other: Any) -> int:
+        return fray.get_job_context().get(other.square(2))
+
+    def answer(self) -> str:
+        return "here"
 
 
 @pytest.fixture
@@ -67,3 +78,86 @@ def test_one_ref_may_stand_for_several_pieces(pool: fray.ActorPool) -> None:
     assert list(pool.map(lambda actor, number: shared, range(4))) == [7] * 4
     assert sorted(pool.map_unordered(lambda actor, number: shared, range(4))) == [7] * 4
     assert list(pool.map(square, range(4))) == [0, 1, 4, 9]
+
+
+def test_a_function_that_raises_when_an_actor_is_free_again_fails_its_own_piece_alone(pool: fray.ActorPool) -> None:
+    def square_but_not_3(actor: Any, number: int) -> Any:
+        return fail(actor, number) if number == 3 else square(actor, number)
+
+    for number in range(6):
+        pool.submit(square_but_not_3, number)
+    assert [pool.get_next() for _ in range(3)] == [0, 1, 4]
+    with pytest.raises(KeyError, match="3"):
+        pool.get_next()
+    assert [pool.get_next() for _ in range(2)] == [16, 25]
+    assert not pool.has_next() and pool.has_free()
+
+    for number in range(6):
+        pool.submit(square_but_not_3, number)
+    found: list[int] = []
+    failures = 0
+    while pool.has_next():
+        try:
+            found.append(pool.get_next_unordered())
+        except KeyError:
+            failures += 1
+    assert (sorted(found), failures) == ([0, 1, 4, 16, 25], 1)
+
+
+def test_what_waits_for_actors_that_have_all_ended_fails_and_is_not_forgotten() -> None:
+    with fray.LocalJobContext() as context, fray.fray_default_job_ctx(context):
+        actors = [context.create_actor(Squarer) for _ in range(2)]
+        pool = fray.ActorPool(actors)
+        for actor in actors:
+            context.kill(actor)
+        for number in range(5):
+            pool.submit(square, number)
+        errors = 0
+        while pool.has_next():
+            with pytest.raises(fray.ActorDiedError):
+                pool.get_next()
+            errors += 1
+        assert errors == 5
+        with pytest.raises(StopIteration):
+            pool.get_next()
+        pool.push(context.create_actor(Squarer))
+        assert list(pool.map(square, range(3))) == [0, 1, 4]
+
+
+def test_an_actor_that_meets_the_end_of_another_one_stays_in_the_pool() -> None:
+    with fray.LocalJobContext() as context, fray.fray_default_job_ctx(context):
+        gone = context.create_actor(Squarer)
+        context.kill(gone)
+        pool = fray.ActorPool([context.create_actor(Asker)])
+        pool.submit(lambda actor, other: actor.ask(other), gone)
+        with pytest.raises(fray.ActorDiedError):
+            pool.get_next()
+        assert list(pool.map(lambda actor, _: actor.answer(), range(2))) == ["here", "here"]
+
+
+class Restarted:
+    """Has no state that a restart would lose."""
+
+    begun = threading.Event()
+    hold = threading.Event()
+
+    def wait(self) -> bool:
+        self.begun.set()
+        return self.hold.wait(60)
+
+    def answer(self) -> str:
+        return "here"
+
+
+def test_an_actor_that_is_started_anew_stays_in_the_pool() -> None:
+    options = fray.ActorOptions(max_restarts=1)
+    with fray.ThreadContext() as context, fray.fray_default_job_ctx(context):
+        actor = context.create_actor(Restarted, options=options)
+        pool = fray.ActorPool([actor])
+        pool.submit(lambda actor, _: actor.wait(), None)
+        assert Restarted.begun.wait(60)
+        context.kill(actor, no_restart=False)
+        Restarted.hold.set()
+        with pytest.raises(fray.ActorDiedError):
+            pool.get_next()
+        assert list(pool.map(lambda actor, _: actor.answer(), range(2))) == ["here", "here"]

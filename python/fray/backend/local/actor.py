@@ -224,6 +224,7 @@ class LocalActor(ActorLink):
             fate="lives_on" if lives_on else "ended" if cause is None else "constructor_failed",
             class_name=self.class_name,
             actor_name=self.name,
+            actor_id=self.actor_id,
         )
         error.__cause__ = cause
         return error

@@ -65,8 +65,14 @@ def actor_died(error: Any, class_name: str = "", name: str | None = None) -> Exc
         text = f"{who} has ended: it was killed"
     else:
         text = f"{who} has ended: {_text(error)}"
+    actor_id: Any = getattr(error, "actor_id", None)
     died = errors.ActorDiedError(
-        text, executed="no" if never_ran else "unknown", fate=fate, class_name=class_name, actor_name=name
+        text,
+        executed="no" if never_ran else "unknown",
+        fate=fate,
+        class_name=class_name,
+        actor_name=name,
+        actor_id=actor_id if isinstance(actor_id, str) else "",
     )
     died.__cause__ = reason
     return died
