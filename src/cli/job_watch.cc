@@ -8,6 +8,14 @@
 namespace fray::cli {
 
 int watch_failed(const std::string& command, const Status& status, const std::string& id, const OpenCluster& cluster) {
+  if (status.code() == StatusCode::kUnavailable) {
+    const int code = report_failure(command, status);
+    log_line(
+        "the job may go on without it. Next:\n"
+        "  fray job logs -f {0}{1}   follows it again, when there is an answer\n",
+        id, cluster.option);
+    return code;
+  }
   if (status.code() != StatusCode::kCancelled) return report_failure(command, status);
   log_line(
       "\nthe job goes on. Next:\n"

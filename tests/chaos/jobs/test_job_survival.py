@@ -23,11 +23,12 @@ from fray import Entrypoint, InfeasibleError, JobRequest, JobStatus, LocalCluste
 
 from tests.chaos.harness import PATIENCE, current_marker, eventually, marked_processes
 from tests.chaos.job_programs import until
-from tests.chaos.started import command, process_of, report, start
+from tests.chaos.started import PROGRAM, command, process_of, report, start
 
 pytestmark = pytest.mark.usefixtures("started_nodes")
 
 NO_CPU = ResourceConfig(cpu=0)
+UNREACHABLE = 5
 
 
 @pytest.fixture
@@ -65,6 +66,25 @@ def test_running_job_outlives_the_node_and_is_adopted(node: dict[str, Any], tmp_
     info = end_of(job)
     assert (info.status, info.exit_code) == (JobStatus.FAILED, 7)
     assert LocalCluster("auto").logs(job) == "before\nafter\n"
+
+
+def test_who_follows_a_job_whose_node_dies_is_told_how_to_follow_it_again(node: dict[str, Any], tmp_path: Path) -> None:
+    job = launch(f"echo before; until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo after; exit 7")
+    arguments = [PROGRAM, "job", "logs", "-f", job]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "before\n"
+        kill(node)
+        _, said = follower.communicate(timeout=PATIENCE)
+    assert follower.returncode == UNREACHABLE, said
+    assert "the node went away" in said
+    assert f"  fray job logs -f {job}" in said
+    missing = command("job", "logs", "-f", job)
+    assert (missing.code, "fray start" in missing.stderr) == (UNREACHABLE, True), missing.stderr
+    start("--cpus", "2")
+    (tmp_path / "go").touch()
+    again = command("job", "logs", "-f", job)
+    assert (again.code, again.stdout) == (7, "before\nafter\n"), again.stderr
 
 
 def test_end_of_a_job_while_there_is_no_node_is_not_lost(node: dict[str, Any], tmp_path: Path) -> None:
