@@ -21,8 +21,4 @@ Result<TokenFile> TokenFile::create(const std::string& path) {
   return TokenFile(path, std::move(token));
 }
 
-TokenFile::~TokenFile() {
-  if (!path_.empty()) ::unlink(path_.c_str());
-}
-
 }  // namespace fray::http

@@ -1,7 +1,7 @@
 // TokenFile: the token that clients of a started node's HTTP API need, in a file that only its user can read.
 //
 // Threading:  one thread.
-// Ownership:  removes the file at its end.
+// Ownership:  values; the file goes with its folder, which is the node's own.
 // Failure:    create() returns kIoError when the file cannot be made or random bytes cannot be had.
 #pragma once
 
@@ -15,11 +15,6 @@ class TokenFile {
  public:
   // Draws a token of 256 bits and writes it, mode 0600, over whatever lies at `path`; links are not followed.
   static Result<TokenFile> create(const std::string& path);
-  TokenFile(TokenFile&& other) noexcept : path_(std::move(other.path_)), token_(std::move(other.token_)) {
-    other.path_.clear();
-  }
-  TokenFile& operator=(TokenFile&&) = delete;
-  ~TokenFile();
 
   const std::string& token() const { return token_; }
   const std::string& path() const { return path_; }

@@ -15,6 +15,7 @@
 #include "base/log_line.h"
 #include "model/json_text.h"
 #include "node/node.h"
+#include "node/sessions/folder_watch.h"
 #include "os/files/run_folder.h"
 #include "os/process/close_range.h"
 
@@ -123,6 +124,21 @@ Status follow_input(event::Loop& loop) {
                 "to end with its standard input the node needs a pipe there, and no file");
 }
 
+// Lets a started node end when its home is removed. A folder outside of its home may be one that the system removes when
+// its user logs out ($XDG_RUNTIME_DIR): the node and its jobs go on then.
+std::unique_ptr<FolderWatch> end_with_home(event::Loop& loop, const std::string& folder) {
+  const std::string home = os::home_path();
+  if (!folder.starts_with(home + "/")) return nullptr;
+  auto watch = FolderWatch::create(loop, folder, [&loop, home] {
+    log_event(LogLevel::kWarning, "fray node: the node ends, with its jobs, because its home {} was removed", home);
+    loop.stop();
+  });
+  if (watch.is_ok()) return std::move(watch).value();
+  log_event(LogLevel::kWarning, "fray node: the node will not notice when its home is removed: {}",
+            watch.status().message());
+  return nullptr;
+}
+
 Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready) {
   FRAY_ASSIGN_OR_RETURN(os::Fd signals, block_signals(arguments.foreground));
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<event::Loop> loop, event::Loop::create());
@@ -143,11 +159,14 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   if (arguments.attach && (arguments.attaches_always || wants_dashboard)) {
     FRAY_ASSIGN_OR_RETURN(attached, arguments.attach(*loop, *node, node->session_folder()));
   }
+  std::unique_ptr<FolderWatch> home_watch;
+  if (!arguments.embedded) home_watch = end_with_home(*loop, node->session_folder());
   if (arguments.until_eof) FRAY_RETURN_IF_ERROR(follow_input(*loop));
   *ready = true;
   if (arguments.ready_fd >= 0) tell_ready(*node, attached.news);
   if (arguments.on_ready) arguments.on_ready(node->socket_path(), attached.news);
   loop->run();
+  home_watch.reset();
   attached.parts.reset();
   loop->remove(signals.get());
   node->stop_all_jobs();

@@ -84,7 +84,8 @@ Result<SessionFolder> SessionFolder::create(const std::string& path) {
 }
 
 SessionFolder::~SessionFolder() {
-  if (lock_.is_open()) remove_folder(path_);
+  // A folder that was removed under this node, and was made anew, is another node's.
+  if (lock_.is_open() && lies_at(lock_, path_ + kLockName)) remove_folder(path_);
 }
 
 Status SessionFolder::announce(pid_t pid, const std::string& release) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -100,6 +101,16 @@ TEST_F(SessionFolderTest, NodeIsFoundByItsFolderWhileItLives) {
     EXPECT_FALSE((os::ProcessName{::getpid(), found->process.started + 1}.exists()));
   }
   EXPECT_FALSE(door::find_session(path));
+}
+
+TEST_F(SessionFolderTest, FolderThatIsAnotherNodesByNowStaysWhenTheFirstNodeEnds) {
+  const std::string path = home_ + "/session";
+  auto first = std::make_unique<SessionFolder>(SessionFolder::create(path).value());
+  std::filesystem::remove_all(path);
+  SessionFolder second = SessionFolder::create(path).value();
+  ASSERT_TRUE(second.announce(::getpid(), "0.1.0").is_ok());
+  first.reset();
+  EXPECT_TRUE(door::find_session(path));
 }
 
 // Whoever removes leftovers and whoever makes the folder anew at the same time must not end with a lock that is gone.

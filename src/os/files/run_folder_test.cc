@@ -1,6 +1,7 @@
 #include "os/files/run_folder.h"
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include <fcntl.h>
@@ -120,6 +121,15 @@ TEST_F(RunFolderTest, ListenerAcceptsAndKnowsItsPeer) {
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_EQ(connect_to(path).status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(RunFolderTest, SocketThatAnotherListenerHasMadeAtThePathStays) {
+  const std::string path = root_ + "/socket";
+  auto first = std::make_unique<Listener>(Listener::listen(path).value());
+  std::filesystem::remove(path);
+  Listener second = Listener::listen(path).value();
+  first.reset();
+  EXPECT_TRUE(connect_to(path).is_ok());
 }
 
 TEST_F(RunFolderTest, ConnectingSaysWhenTheQueueOfTheListenerIsFull) {

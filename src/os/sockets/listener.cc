@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -53,6 +54,11 @@ Result<Address> address_of(const std::string& path) {
   return address;
 }
 
+std::pair<dev_t, ino_t> file_at(const std::string& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 ? std::pair(found.st_dev, found.st_ino) : std::pair<dev_t, ino_t>();
+}
+
 }  // namespace
 
 Result<Listener> Listener::listen(const std::string& path, int backlog) {
@@ -62,12 +68,16 @@ Result<Listener> Listener::listen(const std::string& path, int backlog) {
   if (::bind(fd.get(), address.get(), sizeof(address.name)) != 0) {
     return Status::io_error("cannot bind " + path, errno);
   }
-  if (::listen(fd.get(), backlog) != 0) return Status::io_error("cannot listen on " + path, errno);
-  return Listener(std::move(fd), path);
+  Listener listener(std::move(fd), path);
+  if (::listen(listener.fd(), backlog) != 0) return Status::io_error("cannot listen on " + path, errno);
+  return listener;
 }
 
+Listener::Listener(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)), file_(file_at(path_)) {}
+
 Listener::~Listener() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  // Its own file keeps its number as long as the socket is bound to it.
+  if (fd_.is_open() && file_at(path_) == file_) ::unlink(path_.c_str());
 }
 
 Result<Fd> connect_to(const std::string& path) {

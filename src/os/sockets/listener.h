@@ -1,7 +1,7 @@
 // Listener: a listening Unix stream socket at a path, and the connecting side of it.
 //
 // Threading:  one thread.
-// Ownership:  owns the socket, and unlinks the path at its end.
+// Ownership:  owns the socket, and unlinks the path at its end, unless another socket is there by then.
 // Failure:    paths over 107 bytes are reached through their folder; only a last part that long is refused. The
 //             acceptor of the connections (event/acceptor.h) handles a lack of descriptors.
 #pragma once
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "os/fd.h"
@@ -20,9 +21,7 @@ class Listener {
  public:
   // `backlog`: how many connections may wait to be accepted; the system may allow fewer.
   static Result<Listener> listen(const std::string& path, int backlog = SOMAXCONN);
-  Listener(Listener&& other) noexcept : fd_(std::move(other.fd_)), path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
+  Listener(Listener&&) noexcept = default;
   Listener& operator=(Listener&&) = delete;
   ~Listener();
 
@@ -30,10 +29,11 @@ class Listener {
   const std::string& path() const { return path_; }
 
  private:
-  Listener(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  Listener(Fd fd, std::string path);
 
   Fd fd_;
   std::string path_;
+  std::pair<dev_t, ino_t> file_;  // the device and number of the file at the path
 };
 
 // A non-blocking, connected socket. kUnavailable when nobody listens, kTimedOut when the queue of those who want to

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import fray
 import pytest
@@ -250,6 +253,69 @@ def test_a_killed_nodes_home_is_used_again() -> None:
         assert second["pid"] != first["pid"]
     with NativeJobContext(address="auto") as ctx:
         assert ctx.get(ctx.run(echo, 2), timeout=PATIENCE) == 2
+
+
+def test_a_killed_nodes_lock_that_is_held_a_moment_longer_is_waited_for() -> None:
+    """By a process that the node was just starting when it was killed."""
+    first = start()
+    process_of(first).signal(signal.SIGKILL)
+    eventually(lambda: not process_of_or_none(first))
+    with Path(home(), "run", "node", "node.lock").open() as lock:
+        eventually(lambda: has_locked(lock))
+        with subprocess.Popen([PROGRAM, "start"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starter:
+            eventually(lambda: look_at(starter.pid).state == "S")  # type: ignore[union-attr]
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            said = starter.communicate(timeout=PATIENCE)
+        assert starter.returncode == 0, said
+    assert report()["node"]["pid"] != first["pid"]
+
+
+def has_locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def test_a_node_whose_home_is_removed_ends_with_its_workers_and_jobs() -> None:
+    node = start("--cpus", "2")
+    assert command("submit", "--no-wait", "--", "sleep", "1000").code == 0
+    with Driver(LEAVES_ORPHANS) as driver:
+        driver.line()
+        assert driver.line() == "hangs"
+        sleepers = lambda: [each for each in marked_processes(current_marker()) if "sleep" in each.command]  # noqa: E731
+        eventually(lambda: len(sleepers()) >= 4)
+        left = [each for each in marked_processes(current_marker()) if each.pid != driver.pid]
+        shutil.rmtree(home(), ignore_errors=True)  # a job that ends meanwhile may still write its last words there
+        eventually(lambda: not any(each.is_alive() for each in left), what=str(left))
+    assert not process_of_or_none(node)
+    shutil.rmtree(home(), ignore_errors=True)
+    assert not Path(home()).exists()
+
+
+def test_a_home_that_is_removed_and_made_anew_has_the_new_node_alone() -> None:
+    first = start()
+    shutil.rmtree(home())
+    second = start()
+    eventually(lambda: not process_of_or_none(first))
+    assert process_of(second).is_alive()
+    assert report()["node"]["pid"] == second["pid"]
+
+
+def test_a_node_whose_folder_lies_outside_of_its_home_outlives_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the system removes $XDG_RUNTIME_DIR when the user logs out, while jobs run."""
+    monkeypatch.delenv("FRAY_HOME")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    node = start()
+    with NativeJobContext(address="auto") as ctx:
+        shutil.rmtree(tmp_path / "run")
+        assert ctx.get(ctx.run(echo, 7), timeout=PATIENCE) == 7
+    process_of(node).signal(signal.SIGTERM)
+    eventually(lambda: not process_of_or_none(node))
 
 
 def test_a_stale_file_that_names_a_living_process_harms_nobody() -> None:
