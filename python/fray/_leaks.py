@@ -28,9 +28,11 @@ class Process:
     command: str
 
     def is_alive(self) -> bool:
-        """Return whether this very process still runs."""
+        """Return whether this very process still runs: after SIGKILL its main thread may be gone before the others."""
         now = look_at(self.pid)
-        return now is not None and now.started == self.started and now.state not in "ZX"
+        if now is None or now.started != self.started:
+            return False
+        return now.state not in "ZX" or _has_threads(self.pid)
 
     def signal(self, number: int) -> None:
         """Send a signal to this very process, not to a later one with the same pid."""
@@ -45,6 +47,14 @@ class Process:
             pass
         finally:
             os.close(descriptor)
+
+
+def _has_threads(pid: int) -> bool:
+    """Return whether a process whose main thread has ended has others, which hold its files and locks."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
 
 
 def look_at(pid: int) -> Process | None:

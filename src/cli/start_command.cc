@@ -1,5 +1,6 @@
 // `fray start`: starts the node of this home, which runs until `fray stop`. The command returns once the node accepts
 // clients. With --foreground this process itself becomes the node.
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -24,10 +26,14 @@
 #include "node/sessions/session_folder.h"
 #include "node/sessions/session_options.h"
 #include "os/files/run_folder.h"
+#include "os/process/pidfd.h"
 
 namespace fray::cli {
 
 namespace {
+
+constexpr std::chrono::milliseconds kLockPatience{1000};
+constexpr std::chrono::milliseconds kLookPause{5};
 
 struct StartArguments {
   std::optional<double> cpus;
@@ -104,6 +110,27 @@ int already_runs(const door::SessionInfo& session) {
                 kExitConflict);
 }
 
+// Whether a process has not ended; one that has, and that nobody has reaped yet, still has its name.
+bool runs(const os::ProcessName& process) {
+  auto pidfd = os::open_pidfd(process.pid);
+  if (!pidfd.is_ok() || !process.exists()) return false;
+  pollfd end{pidfd->get(), POLLIN, 0};
+  return ::poll(&end, 1, 0) == 0;
+}
+
+// The node of this home. One that was killed leaves its lock, for some milliseconds, to the process that it was just
+// starting.
+std::optional<door::SessionInfo> find_living_node() {
+  const std::string folder = os::started_node_folder();
+  const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
+  auto session = door::find_session(folder);
+  while (session && !runs(session->process) && std::chrono::steady_clock::now() < deadline) {
+    ::poll(nullptr, 0, static_cast<int>(kLookPause.count()));  // nothing reports the end of a lock
+    session = door::find_session(folder);
+  }
+  return session;
+}
+
 std::string next_steps(const StartedNode& node) {
   std::string text = fmt::format("node {} runs (pid {})\n  socket  {}\n", FRAY_VERSION, node.pid, node.socket);
   if (!node.log.empty()) text += fmt::format("  log     {}\n", node.log);
@@ -151,7 +178,7 @@ int run_start(const StartArguments& arguments) {
   if (!run_folder.is_ok()) return failed(run_folder.status().message());
   auto options = node_options(arguments);
   if (!options.is_ok()) return failed(options.status().message(), kExitUsage);
-  if (auto session = door::find_session(os::started_node_folder())) return already_runs(*session);
+  if (auto session = find_living_node()) return already_runs(*session);
   node::remove_stale_sessions(*run_folder);
   if (arguments.foreground) return run_in_foreground(arguments, *options);
   auto started = start_in_background(*options, arguments.http_port);
