@@ -45,15 +45,16 @@ def stacks(fray_program: Program) -> Stacks:
     return ask
 
 
-def waits_in_python(gate: Gate) -> int:
+def waits_in_python(gate: Gate, arrived: Gate | None = None) -> int:
+    if arrived is not None:
+        arrived.open()
     gate.wait()
     return os.getpid()
 
 
 def arrives_and_waits_in_python(arrived: Gate, gate: Gate) -> int:
-    """Wait at a gate after its module was imported, so that its stack is its own."""
-    arrived.open()
-    return waits_in_python(gate)
+    """Tell that its module was imported, so that its stack is its own, and wait at a gate."""
+    return waits_in_python(gate, arrived)
 
 
 def waits_in_c(path: str) -> None:
