@@ -98,10 +98,12 @@ Result<std::string> dump_stacks(pid_t pid, std::chrono::milliseconds patience) {
   if (::syscall(SYS_tgkill, pid, pid, stack_signal()) != 0) return Status::io_error("tgkill", errno);
   auto deadline = Clock::now() + patience;
   while (Clock::now() < deadline) {
+    // The signal is blocked while its handler runs, so a dump that has begun is complete when the signal is neither pending
+    // nor blocked. It is neither for a moment before the handler, too: so whether it has begun is looked at first.
+    const bool has_begun = has_content(file);
     if (!read_state(pid, &state)) return Status(StatusCode::kNotFound, "the process ended meanwhile");
-    // The signal is blocked while its handler runs, so the dump is complete when it is neither pending nor blocked.
-    bool under_way = ((state.pending | state.blocked) & signal_bit()) != 0;
-    if (!under_way && has_content(file)) return whole_text(file);
+    const bool under_way = ((state.pending | state.blocked) & signal_bit()) != 0;
+    if (has_begun && !under_way) return whole_text(file);
     std::this_thread::sleep_for(kPause);
   }
   return Status(StatusCode::kTimedOut, fmt::format("the process does not answer; its state is {}", state.state));
