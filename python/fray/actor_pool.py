@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from fray.errors import ActorDiedError
-from fray.job.actors import actor_id_of
+from fray.job.actors import ActorHandle, actor_id_of
 from fray.job.current import get_job_context
 from fray.job.refs import ObjectRef
 
@@ -26,7 +26,8 @@ class ActorPool:
     """Hands work to whichever actor is free.
 
     ``fn(actor, value)``, which the methods below are given, calls a method of the actor and returns its ref. An actor
-    that has ended for good gets no further work; where none is left, what waits fails with `ActorDiedError`.
+    that has ended for good gets no further work. When the last one has ended, what waits fails with `ActorDiedError`,
+    unless `push` brings another one.
 
     Args:
         actors: handles; idle ones are taken from the end.
@@ -40,6 +41,8 @@ class ActorPool:
         self._submitted = 0
         self._next = 0
         """The number of the piece that `get_next` returns."""
+        self._has_lost_all = False
+        """Whether the last actor has ended; the user may have taken others out, and may push them."""
 
     def _values_of(self, ref: Any) -> Any:
         context = get_job_context()
@@ -98,7 +101,7 @@ class ActorPool:
 
     def has_next(self) -> bool:
         """Return whether there are results that were not taken."""
-        return bool(self._running or self._queued)
+        return bool(self._running or (self._has_lost_all and self._queued))
 
     def get_next(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
         """Return the next result in the order of submission, or raise what its piece raised.
@@ -139,7 +142,9 @@ class ActorPool:
             self._queued.popleft()
             self._submitted += 1
             self._next = self._submitted
-            raise ActorDiedError("ActorPool: a piece of work was not begun, because all actors of the pool have ended")
+            raise ActorDiedError(
+                "ActorPool: a piece of work was not begun, because the last actor of the pool has ended"
+            )
 
     def _ready_number(self, timeout: float | None) -> tuple[int, bool]:
         """Return the number of a piece, and whether its result is there within `timeout` seconds."""
@@ -160,12 +165,14 @@ class ActorPool:
         except ActorDiedError as error:
             if _has_ended(actor, error):
                 actor = None  # it takes no more work
+                self._has_lost_all = not self._idle and all(busy is None for _, busy in self._running.values())
             raise
         finally:
             if actor is not None:
                 self._give_back(actor)
 
     def _give_back(self, actor: Any) -> None:
+        self._has_lost_all = False
         self._idle.append(actor)
         while self._queued and self._idle:
             try:
@@ -190,8 +197,10 @@ class ActorPool:
 
 
 def _has_ended(actor: Any, error: ActorDiedError) -> bool:
-    """Return whether an error says that this actor has ended: one of its calls may be lost, or it met another's end."""
-    return error.fate != "lives_on" and error.actor_id in ("", actor_id_of(actor))
+    """Return whether an error says that this actor has ended: not that one call is lost, or that another has ended."""
+    if error.fate == "lives_on":
+        return False
+    return not isinstance(actor, ActorHandle) or error.actor_id in ("", actor_id_of(actor))
 
 
 def _last(ref: Any) -> Any:

@@ -18,8 +18,8 @@ namespace fray::cli {
 // ended, and returns the job's exit code.
 int watch_job(const std::string& command, const OpenCluster& cluster, const cluster::LogRequest& request,
               JobOutput::Style style);
-// The exit code of a command whose waiting or reading has failed. After Ctrl-C it also prints the commands that
-// continue.
+// The exit code of a command whose waiting or reading has failed. After Ctrl-C, and when nobody answers any more, it also
+// prints the commands that continue.
 int watch_failed(const std::string& command, const Status& status, const std::string& id, const OpenCluster& cluster);
 
 }  // namespace fray::cli

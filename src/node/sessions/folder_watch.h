@@ -4,7 +4,7 @@
 // kernel tells of the removal (inotify); nothing looks now and then.
 //
 // Threading:  that of the loop.
-// Ownership:  owns its descriptor; the loop and the callback must outlive it.
+// Ownership:  owns its descriptor and the callback; the loop must outlive it.
 // Failure:    create() returns kIoError when the kernel has no watch left.
 #pragma once
 

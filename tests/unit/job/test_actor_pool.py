@@ -18,7 +18,7 @@ class Squarer:
 
 
 class Asker:
-    """Asks another actor, or itself."""
+    """Asks another actor."""
 
     def ask(self, other: Any) -> int:
         return fray.get_job_context().get(other.square(2))
@@ -122,6 +122,41 @@ def test_what_waits_for_actors_that_have_all_ended_fails_and_is_not_forgotten() 
             pool.get_next()
         pool.push(context.create_actor(Squarer))
         assert list(pool.map(square, range(3))) == [0, 1, 4]
+
+
+def test_what_waits_for_an_actor_that_was_taken_out_is_not_failed_but_begins_when_it_is_back(
+    pool: fray.ActorPool,
+) -> None:
+    actors = [pool.pop_idle(), pool.pop_idle()]
+    for number in range(3):
+        pool.submit(square, number)
+    assert not pool.has_next()
+    for actor in actors:
+        pool.push(actor)
+    assert [pool.get_next() for _ in range(3)] == [0, 1, 4]
+
+
+def test_what_waits_for_actors_that_have_all_ended_begins_when_another_one_is_pushed() -> None:
+    with fray.LocalJobContext() as context, fray.fray_default_job_ctx(context):
+        actor = context.create_actor(Squarer)
+        pool = fray.ActorPool([actor])
+        context.kill(actor)
+        for number in range(3):
+            pool.submit(square, number)
+        with pytest.raises(fray.ActorDiedError):
+            pool.get_next()
+        pool.push(context.create_actor(Squarer))
+        assert [pool.get_next() for _ in range(2)] == [1, 4]
+
+
+def test_the_end_of_an_actor_inside_of_what_is_no_handle_is_told() -> None:
+    with fray.LocalJobContext() as context, fray.fray_default_job_ctx(context):
+        actor = context.create_actor(Squarer)
+        context.kill(actor)
+        pool = fray.ActorPool([("name", actor)])
+        pool.submit(lambda named, number: named[1].square(number), 1)
+        with pytest.raises(fray.ActorDiedError):
+            pool.get_next()
 
 
 def test_an_actor_that_meets_the_end_of_another_one_stays_in_the_pool() -> None:
