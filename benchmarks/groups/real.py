@@ -109,25 +109,6 @@ def beside_load(program: RealProgram, bench: Bench) -> Round:
     return one_round
 
 
-def first_call(program: RealProgram, bench: Bench) -> Round:
-    """Seconds from an engine's start to the end of its first call, with workers that are copies of this process."""
-    given = program.prepare(bench.size(program.full, program.quick))
-
-    def one_round() -> Measurement:
-        results: list[Any] = []
-        with ExitStack() as closing:
-
-            def start() -> None:
-                tools = open_tools(bench.peer, "forked", None)
-                closing.enter_context(tools.closing)
-                results.append(program.run(tools, given))
-
-            seconds = seconds_of(start)
-        return Measurement(seconds, {}, _digests(results))
-
-    return one_round
-
-
 def _digests(results: list[Any]) -> str:
     """Return a short text that is the same for the same results; their number does not matter."""
     return "/".join(sorted({hashlib.blake2b(repr(result).encode(), digest_size=6).hexdigest() for result in results}))
@@ -191,20 +172,4 @@ _LOADED = tuple(
     for module in (frames, texts, rollouts, service)
     for program in module.PROGRAMS
 )
-_FORKED = tuple(
-    Row(
-        f"forked_{program.name}",
-        "s",
-        "lower",
-        f"{program.does}; engine's start and first call, workers copied by fork",
-        partial(first_call, program),
-        peers=("fray", "pool"),
-        targets=(TimesPeer(1, "pool"),),
-        warm=False,
-        timeout_seconds=180,
-    )
-    for module in (learning, frames, texts, pi, rollouts, short_programs)
-    for program in module.PROGRAMS
-    if "pool" in program.peers
-)
-ROWS = _REAL + _LOADED + _FORKED
+ROWS = _REAL + _LOADED

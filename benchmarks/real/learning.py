@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.engines import CPUS
-from benchmarks.real.program import RealProgram
+from benchmarks.real.program import RealProgram, after_importing
 from benchmarks.real.tools import Tools
 
 _PEERS = ("fray", "ray", "pool", "joblib")
 
 
 def data(samples: int) -> Any:
+    after_importing("joblib", "sklearn.ensemble", "sklearn.model_selection", "sklearn.svm")(samples)
     from sklearn.datasets import make_classification
 
     return make_classification(n_samples=samples, n_features=20, n_informative=10, random_state=0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -11,13 +13,12 @@ from benchmarks.real.program import RealProgram
 from benchmarks.real.tools import Tools
 
 _PEERS = ("fray", "ray", "pool", "joblib")
-_FILES: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def write_files(count: int) -> list[str]:
     """Write files of JSON into a folder that goes with this process."""
-    _FILES.append(tempfile.TemporaryDirectory(prefix="bench-files-"))
-    folder = Path(_FILES[-1].name)
+    folder = Path(tempfile.mkdtemp(prefix="bench-files-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for number in range(count):
         records = [{"id": number * 100 + at, "tags": ["a", "b", str(at % 7)]} for at in range(60)]
         (folder / f"{number}.json").write_text(json.dumps(records))

@@ -66,7 +66,7 @@ def run(tmp_path: Path) -> Run:
 
 
 _TWO_ACTORS = """
-with fray.init(cpus=2) as ctx:
+with fray.init(cpus=2, start_method="forkserver") as ctx:
     actors = [ctx.create_actor(Actor) for _ in range(2)]
     pids = ctx.get([actor.pid.remote() for actor in actors])
     print(len(set(pids)), len(imports()), sum(pid in pids for pid in imports()))
@@ -98,7 +98,7 @@ def test_an_import_that_changes_the_folder_does_so_where_it_is_imported_only(run
         def plain():
             return os.getcwd()
 
-        with fray.init(cpus=2) as ctx:
+        with fray.init(cpus=2, start_method="forkserver") as ctx:
             actor = ctx.create_actor(Actor)
             print(ctx.get(actor.state.remote()), ctx.get(ctx.run(plain)) == os.getcwd())
         """,
@@ -111,7 +111,7 @@ def test_an_import_that_fails_in_workers_fails_the_call_and_no_other(run: Run, e
     lines = run(
         f"if not is_driver: {end}",
         """
-        with fray.init(cpus=2) as ctx:
+        with fray.init(cpus=2, start_method="forkserver") as ctx:
             try:
                 ctx.get(ctx.create_actor(Actor).pid.remote())
             except Exception as error:
@@ -131,7 +131,7 @@ def test_a_loader_that_dies_takes_its_workers_and_others_take_their_place(run: R
         def use():
             return large_package.value
 
-        with fray.init(cpus=2) as ctx:
+        with fray.init(cpus=2, start_method="forkserver") as ctx:
             actor = ctx.create_actor(Actor)
             loader = ctx.get(actor.forker.remote())
             assert "fray-loader" in open(f"/proc/{loader}/comm").read()
@@ -159,7 +159,7 @@ def test_workers_that_share_numpy_draw_different_numbers(run: Run) -> None:
             def draw(self):
                 return float(numpy.random.random()), self.forker()
 
-        with fray.init(cpus=2) as ctx:
+        with fray.init(cpus=2, start_method="forkserver") as ctx:
             drawers = [ctx.create_actor(Drawer) for _ in range(3)]
             draws, forkers = zip(*ctx.get([drawer.draw.remote() for drawer in drawers]))
             print(len(set(draws)), len(set(forkers)), "fray-loader" in open(f"/proc/{forkers[0]}/comm").read())
@@ -175,7 +175,7 @@ def test_a_program_whose_calls_name_no_large_package_imports_none(run: Run) -> N
         def light():
             return os.getpid()
 
-        with fray.init(cpus=2) as ctx:
+        with fray.init(cpus=2, start_method="forkserver") as ctx:
             ctx.get([ctx.run(light) for _ in range(20)])
             print(imports())
         """,

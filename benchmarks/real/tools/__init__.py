@@ -85,7 +85,7 @@ def open_tools(peer: str, fray_context: str, ray_address: str | None, waiters: i
 
     Args:
         peer: its name.
-        fray_context: "native", "thread", or "forked" for the native one with workers that are copies of this process.
+        fray_context: "native" or "thread".
         ray_address: of the Ray to connect to.
         waiters: processes of an engine that has no tasks without a CPU.
     """

@@ -20,7 +20,7 @@ class FrayTools(Tools):
         if kind == "thread":
             opened: fray.JobContext = fray.ThreadContext(max_workers=CPUS)
         else:
-            opened = fray.init(cpus=CPUS, start_method="fork" if kind == "forked" else None)
+            opened = fray.init(cpus=CPUS)
         self._context = self.closing.enter_context(opened)
         self._waiting = fray.TaskOptions(resources={"CPU": 0})
 

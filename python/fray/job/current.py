@@ -177,9 +177,9 @@ def init(
         memory_threshold: the share of the machine's or its container's memory above which tasks and actors are ended
             with `OutOfMemoryError`, such as 0.9; by default all but 5 %, or all but 1 GiB where that is less.
         tracing: tasks, calls of actors, jobs and waits are spans of OpenTelemetry; by default where FRAY_OTEL is 1.
-        start_method: ``"forkserver"``, the default: workers begin as new interpreters. ``"fork"``: they are copies of
-            this process as it is now, with all that it has imported, and need no time to start; see
-            docs/guides/start-methods.md. This process must have no other thread then.
+        start_method: ``"forkserver"``: workers begin as new interpreters. ``"fork"``: they are copies of this process
+            as it is now, with all that it has imported, and need no time to start; this process must have no other
+            thread then. By default they are copies where tasks cannot tell; see docs/guides/start-methods.md.
 
     Raises:
         AlreadyInitializedError: there is a context with other settings; the message names them.

@@ -165,7 +165,7 @@ def test_without_threadpoolctl_nothing_is_to_be_loaded(
 
     del large
     monkeypatch.delitem(sys.modules, "threadpoolctl", raising=False)
-    monkeypatch.setattr("fray.backend.native.needs.find_spec", find_nothing)
+    monkeypatch.setattr("fray.backend.native.imported.find_spec", find_nothing)
     needs.see_pickle(LARGE.encode())
     assert told.needs() == Known.NOTHING
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from fray._checks import check_actor_name
@@ -25,6 +25,7 @@ from fray.backend.native.launch import (
     start_embedded,
 )
 from fray.backend.native.needs import Needs
+from fray.backend.native.start_method import automatic_start_method
 from fray.backend.native.tracing import trace_program
 
 __all__ = ["Begun", "begin", "closing_on_failure"]
@@ -88,11 +89,23 @@ def begin(
         "dashboard": True if dashboard else None,
     }
     prestart = int(min(cpus or len(os.sched_getaffinity(0)), _MOST_PRESTARTED))
-    if start_method == "fork":  # what the program has imported, its copies have too
-        return Begun(fork_embedded(options, prestart, extra_env), None, namespace, extra_env, debug)
+    if start_method == "fork":
+        return _begin_copies(options, prestart, extra_env, namespace, debug, asked_for=True)
+    if start_method is None and not worker_env and automatic_start_method() == "fork":
+        with suppress(Exception):  # what cannot be copied can be started anew, or says then why not
+            return _begin_copies(options, prestart, extra_env, namespace, debug, asked_for=False)
     needs = Needs()
     with closing_on_failure(needs):
         return Begun(start_embedded(options, prestart, extra_env, needs.path), needs, namespace, extra_env, debug)
+
+
+def _begin_copies(
+    options: dict[str, Any], prestart: int, extra_env: Mapping[str, str], namespace: str, debug: bool, asked_for: bool
+) -> Begun:
+    needs = Needs(of_copies=True)
+    with closing_on_failure(needs):
+        opening = fork_embedded(options, prestart, extra_env, needs.path, asked_for)
+        return Begun(opening, needs, namespace, extra_env, debug)
 
 
 @contextmanager

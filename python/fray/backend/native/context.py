@@ -61,7 +61,8 @@ class NativeJobContext(JobContext):
         worker_env: variables of all workers, for contexts that are built on this one.
         dashboard: a node that is started for this process answers HTTP as a started one does.
         tracing: this program and its tasks are traced; by default where FRAY_OTEL says so.
-        start_method: ``"fork"`` for workers that are copies of this process; ``"forkserver"`` is the default.
+        start_method: ``"fork"`` for workers that are copies of this process, ``"forkserver"`` for new interpreters; by
+            default copies where tasks cannot tell.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.

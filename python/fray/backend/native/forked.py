@@ -24,13 +24,18 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from contextvars import Context, copy_context
 from importlib import import_module
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
 
-from fray.backend.native.loading import other_threads, threads_that_stay
+from fray.backend.native.needs import NEEDS_OPTION
+from fray.backend.native.other_threads import other_threads, threads_that_stay
 from fray.errors import NodeDiedError, SettingsError
 
-__all__ = ["start_node"]
+__all__ = ["PATIENCE_WITH_THREADS", "Copy", "start_node"]
+
+PATIENCE_WITH_THREADS = 1.0
 
 _signal: Any = import_module("_signal")  # see `fray.backend.native.worker`
 _socket: Any = import_module("_socket")  # a pair of sockets needs nothing of `socket`
@@ -38,24 +43,35 @@ _socket: Any = import_module("_socket")  # a pair of sockets needs nothing of `s
 _FIRST_OF_NODE = 3
 """The descriptors of the node, in this order: the program's socket, the fork server's socket, its output."""
 _IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
-_SHARED = tuple(
-    f"fray.{name}" for name in ("_by_value", "backend.native.context", "backend.native.engine", "backend.native.worker")
-)
-"""Modules that this process or its workers need soon: what is loaded before the fork, they load once."""
-_PATIENCE_WITH_THREADS = 1.0
-"""Seconds in which threads that were joined, or that end by themselves, leave."""
+_USUAL_RECURSION_LIMIT = 1000
 _kept: list[object] = []
-"""The program's standard streams: freeing them would write out what is in their buffers."""
+"""The program's main module, and its standard streams: freeing them would write out what is in their buffers."""
 
 
-def start_node(program: str, settings: str, path: list[str], environment: dict[str, str]) -> int:
+class Copy(NamedTuple):
+    """What a copy of this process becomes.
+
+    Attributes:
+        path: where workers look for modules.
+        environment: the variables of the workers.
+        needs_file: which names the packages that the program imports later, and that its calls need (`Needs.path`).
+        is_hidden: whether tasks are not to see the program: its main module, its arguments and its context variables.
+    """
+
+    path: list[str]
+    environment: dict[str, str]
+    needs_file: str
+    is_hidden: bool
+
+
+def start_node(program: str, settings: str, copy: Copy, patience: float = PATIENCE_WITH_THREADS) -> int:
     """Start a node whose fork server is a copy of this process, and return the descriptor of the socket to the node.
 
     Args:
         program: ``fray``.
         settings: of the node, as JSON.
-        path: where workers look for modules.
-        environment: the variables of the workers.
+        copy: what the fork server is to be.
+        patience: seconds in which threads that were joined, or that end by themselves, leave.
 
     Raises:
         SettingsError: this process has other threads: a lock that one of them holds would never be released in a copy.
@@ -65,11 +81,9 @@ def start_node(program: str, settings: str, path: list[str], environment: dict[s
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()  # what is in the buffers is this process's alone to write
-    for name in _SHARED:
-        import_module(name)
-    until = time.monotonic() + _PATIENCE_WITH_THREADS
+    until = time.monotonic() + patience
     while True:
-        socket = _start_copies(program, settings, path, environment)
+        socket = _start_copies(program, settings, copy)
         # Libraries that expect forks have ended their threads for this one.
         if not other_threads():
             return socket
@@ -77,7 +91,7 @@ def start_node(program: str, settings: str, path: list[str], environment: dict[s
         _refuse_threads(threads_that_stay(until - time.monotonic()))
 
 
-def _start_copies(program: str, settings: str, path: list[str], environment: dict[str, str]) -> int:
+def _start_copies(program: str, settings: str, copy: Copy) -> int:
     descriptors: list[int] = []
     ours_only = 0
     try:
@@ -88,7 +102,7 @@ def _start_copies(program: str, settings: str, path: list[str], environment: dic
             starter = os.fork()
             if starter == 0:
                 of_node, of_server = (nodes, link, output), (servers_link, servers_output)
-                _be_starter(program, settings, of_node, of_server, path, environment)
+                _be_starter(program, settings, of_node, of_server, copy)
             exit_code = _exit_code(starter)  # which has only to fork once
         if exit_code != 0:
             raise NodeDiedError("the starter of the node could not be copied a second time; see the lines above")
@@ -141,8 +155,7 @@ def _be_starter(
     settings: str,
     of_node: tuple[int, ...],
     of_server: tuple[int, int],
-    path: list[str],
-    environment: dict[str, str],
+    copy: Copy,
 ) -> NoReturn:
     try:
         if os.fork() != 0:
@@ -150,7 +163,7 @@ def _be_starter(
         os.setsid()  # outside of the program's terminal
         fork_server = os.fork()
         if fork_server == 0:
-            _become_fork_server(*of_server, path, environment)
+            _become_fork_server(*of_server, copy)
         _become_node(program, settings, of_node, fork_server)
     except BaseException:
         import_module("traceback").print_exc()
@@ -168,7 +181,7 @@ def _become_node(program: str, settings: str, descriptors: tuple[int, ...], fork
     os.execv(program, [program, *arguments, "--log-fd", "2", "--options-json", settings])
 
 
-def _become_fork_server(link: int, output: int, path: list[str], environment: dict[str, str]) -> NoReturn:
+def _become_fork_server(link: int, output: int, copy: Copy) -> NoReturn:
     os.setpgid(0, 0)
     sys.settrace(None)
     sys.setprofile(None)
@@ -176,17 +189,33 @@ def _become_fork_server(link: int, output: int, path: list[str], environment: di
     _open_standard_streams()
     atexit._clear()  # pyright: ignore[reportPrivateUsage]
     os.environ.clear()
-    os.environ.update(environment)
-    sys.path[:] = path
+    os.environ.update(copy.environment)
+    sys.path[:] = copy.path
+    if copy.is_hidden:
+        _hide_program()
+    sys._xoptions[NEEDS_OPTION] = copy.needs_file  # pyright: ignore[reportPrivateUsage]
     import_module("fray.job.current").forget_contexts()
-    collects = gc.isenabled()
+    collects = copy.is_hidden or gc.isenabled()
     gc.disable()
     _reset_signals(_IGNORED_BY_PYTHON)
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     from fray.backend.native import fork_server
 
-    fork_server.main(link, collects)
+    context = Context() if copy.is_hidden else copy_context()
+    context.run(fork_server.main, link, collects)
     os._exit(0)
+
+
+def _hide_program() -> None:
+    """Put what a new interpreter has in the place of the main module and the settings of this one."""
+    main = sys.modules["__main__"]
+    _kept.append(main)
+    for name in [name for name, module in sys.modules.items() if module is main]:
+        del sys.modules[name]
+    sys.modules["__main__"] = ModuleType("__main__")
+    sys.argv[:] = ["-c"]
+    with suppress(RecursionError):  # the program is deeper in calls than that
+        sys.setrecursionlimit(_USUAL_RECURSION_LIMIT)
 
 
 def _let_go_of_descriptors(link: int, output: int) -> None:

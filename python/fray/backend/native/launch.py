@@ -129,15 +129,30 @@ def start_embedded(
     return Opening(None, fray_program(), settings, prestart, (command, path, folder, environment))
 
 
-def fork_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[str, str]) -> Opening:
-    """Start a node that lives as long as this process needs it, and whose workers are copies of this process."""
-    from fray.backend.native.forked import start_node
+def fork_embedded(
+    options: dict[str, Any], prestart: int, extra_env: Mapping[str, str], needs_file: str, asked_for: bool
+) -> Opening:
+    """Start a node that lives as long as this process needs it, and whose workers are copies of this process.
+
+    Args:
+        options: of the node.
+        prestart: how many workers are started at once.
+        extra_env: variables of the workers.
+        needs_file: which the fork server reads.
+        asked_for: whether the program asked for copies. If not, tasks do not see it (`Copy.is_hidden`), and this
+            raises where it would have to wait.
+
+    Raises:
+        SettingsError: this process has other threads.
+        NodeDiedError: this process cannot be copied.
+    """
+    from fray.backend.native.forked import PATIENCE_WITH_THREADS, Copy, start_node
 
     key = worker_key(extra_env)
     _, path, _, environment = key
-    variables = dict(zip(environment[::2], environment[1::2], strict=True))
-    socket = start_node(fray_program(), _settings_text(options), path, variables)
-    return Opening(None, "", "", prestart, key, socket)
+    copy = Copy(path, dict(zip(environment[::2], environment[1::2], strict=True)), needs_file, is_hidden=not asked_for)
+    patience = PATIENCE_WITH_THREADS if asked_for else 0.0
+    return Opening(None, "", "", prestart, key, start_node(fray_program(), _settings_text(options), copy, patience))
 
 
 def _settings_text(options: dict[str, Any]) -> str:

@@ -7,24 +7,20 @@ makes a fork unsafe, or changes what every worker would inherit, the loader is g
 
 from __future__ import annotations
 
-import _thread
 import gc
 import os
 import signal
 import sys
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from fray.backend.native.needs import FILE_NAME, HEADER_BYTES, Known
+from fray.backend.native.other_threads import other_threads, threads_that_stay
 from fray.backend.native.threads import use_threads
 
-__all__ = ["Loading", "frozen_imports", "other_threads", "threads_that_stay"]
-
-_THREADS_THAT_EXPECT_FORKS = frozenset(("jemalloc_bg_thd",))
-"""Names of threads whose libraries are made for fork(): they go on in the child without the thread."""
+__all__ = ["Loading", "frozen_imports"]
 
 _PATIENCE_WITH_THREADS = 0.02
 """Seconds in which threads that an import has joined leave; after that nothing is shared, which costs only time."""
@@ -111,29 +107,3 @@ def _can_be_forked() -> bool:
         os._exit(0)
     os.waitpid(child, 0)
     return not threads_that_stay(_PATIENCE_WITH_THREADS)
-
-
-def threads_that_stay(seconds: float) -> list[str]:
-    """Return `other_threads` that are still there after this time; when none is left, return at once.
-
-    A thread that was joined is gone for Python, and for the kernel up to some milliseconds later.
-    """
-    until = time.monotonic() + seconds
-    while (names := other_threads()) and time.monotonic() < until:
-        time.sleep(0.001)
-    return names
-
-
-def other_threads() -> list[str]:
-    """Return the names of the threads of this process but this one and those of libraries that are made for forks."""
-    this = _thread.get_native_id()
-    names: list[str] = []
-    for thread in os.listdir("/proc/self/task"):
-        if int(thread) == this:
-            continue
-        try:
-            with open(f"/proc/self/task/{thread}/comm") as file:
-                names.append(file.read().strip())
-        except OSError:  # the thread has ended
-            continue
-    return [name for name in names if name not in _THREADS_THAT_EXPECT_FORKS]

@@ -16,9 +16,11 @@ import re
 import sys
 import threading
 from enum import IntEnum
-from importlib.util import find_spec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
+
+from fray.backend.native.imported import inside_of, is_own, large_packages, threads_can_be_told
+from fray.errors import NodeDiedError
 
 __all__ = ["FILE_NAME", "HEADER_BYTES", "NEEDS_OPTION", "Known", "Needs"]
 
@@ -29,8 +31,6 @@ HEADER_BYTES = 5
 _MOST_LOOKS = 256
 _MOST_SEARCHED_BYTES = 64 << 10
 _MOST_OWN_MODULES = 1000
-_LARGE_MODULES = 20
-"""Fewest modules of a large package: one with fewer modules takes only a few milliseconds to import."""
 
 
 class Known(IntEnum):
@@ -42,11 +42,22 @@ class Known(IntEnum):
 
 
 class Needs:
-    """The packages that the calls of one context need, written for the fork server of its node. Thread-safe."""
+    """The packages that the calls of one context need, written for the fork server of its node. Thread-safe.
 
-    def __init__(self) -> None:
+    Args:
+        of_copies: whether the fork server is a copy of this process: it has what this one has imported by now.
+
+    Raises:
+        NodeDiedError: this process has no descriptor left.
+    """
+
+    def __init__(self, of_copies: bool = False) -> None:
         self._lock = threading.RLock()
-        self._file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC)
+        self._file = -1
+        try:
+            self._file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC)
+        except OSError as error:
+            raise NodeDiedError(f"this process cannot start a node: {error}") from error
         self._pid = os.getpid()
         self.path = f"/proc/{self._pid}/fd/{self._file}"
         self._looks = 0
@@ -56,6 +67,9 @@ class Needs:
         self._packages: dict[str, list[str]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._modules_seen = 0
+        self._copied: frozenset[str] = frozenset(sys.modules if of_copies else ())
+        if of_copies and large_packages():  # it has begun to import, and is likely to have most of it
+            self._tell(set())
 
     def close(self) -> None:
         """Close the file, and look for no further packages."""
@@ -89,8 +103,8 @@ class Needs:
         self._looks += 1
         if len(sys.modules) != self._modules_seen:
             self._modules_seen = len(sys.modules)
-            self._packages = _large_packages()
-            if self._packages and not _threads_can_be_told():
+            self._packages = large_packages(besides=self._copied)
+            if self._packages and not threads_can_be_told():
                 self._packages = {}
             names = b"|".join(re.escape(name.encode()) for name in self._packages)
             self._pattern = re.compile(rb"(?<![\w.])(?:%s)(?!\w)" % names) if names else None
@@ -121,8 +135,8 @@ class Needs:
             if package in self._packages:
                 found.add(package)
                 continue
-            inside = _inside(module)
-            if not _is_own(module, inside):
+            inside = inside_of(module)
+            if not is_own(module, inside):
                 continue
             others = {_home_of(value) for value in list(inside.values())} - known
             known |= others
@@ -140,49 +154,3 @@ def _home_of(value: Any) -> str:
     else:
         name = kind.__module__
     return name if isinstance(name, str) else ""
-
-
-def _inside(module: str) -> dict[str, Any]:
-    """Return the names in a loaded module; reading them must not make a lazily loaded module load itself."""
-    loaded: Any = sys.modules.get(module)
-    return object.__getattribute__(loaded, "__dict__") if issubclass(type(loaded), ModuleType) else {}
-
-
-def _threads_can_be_told() -> bool:
-    """Return whether threadpoolctl is installed, which limits the threads of libraries that are already loaded.
-
-    Without it, a library that the fork server has loaded would use as many threads as the machine has processors.
-    """
-    try:
-        return "threadpoolctl" in sys.modules or find_spec("threadpoolctl") is not None
-    except Exception:  # the program may have changed the import system, or sys.path may hold something unreadable
-        return False
-
-
-def _large_packages() -> dict[str, list[str]]:
-    """Return the loaded modules of each installed package that takes long to import, by the name of the package."""
-    packages: dict[str, list[str]] = {}
-    for name in list(sys.modules):
-        packages.setdefault(name.partition(".")[0], []).append(name)
-    return {
-        package: names
-        for package, names in packages.items()
-        if len(names) >= _LARGE_MODULES and package != "fray" and _is_installed(_inside(package))
-    }
-
-
-def _place_of(inside: dict[str, Any]) -> str:
-    place = inside.get("__file__")
-    return place if isinstance(place, str) else ""
-
-
-def _is_installed(inside: dict[str, Any]) -> bool:
-    place = _place_of(inside)
-    return f"{os.sep}site-packages{os.sep}" in place or f"{os.sep}dist-packages{os.sep}" in place
-
-
-def _is_own(module: str, inside: dict[str, Any]) -> bool:
-    """Return whether a module belongs to the program: it is neither installed nor part of the standard library."""
-    if module.partition(".")[0] in sys.stdlib_module_names:
-        return False
-    return bool(_place_of(inside)) and not _is_installed(inside)

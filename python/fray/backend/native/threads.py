@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["use_threads"]
+__all__ = ["has_numerical_library", "use_threads"]
 
 _GENERAL = "OMP_NUM_THREADS"
 _VARIABLES = (_GENERAL, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -26,8 +26,13 @@ def use_threads(count: int) -> None:
     names = () if _is_users(_GENERAL) else [name for name in _VARIABLES if not _is_users(name)]
     for name in names:
         os.environ[name] = _own[name] = str(count)
-    if len(names) == len(_VARIABLES) and any(library in sys.modules for library in _LIBRARIES):
+    if len(names) == len(_VARIABLES) and has_numerical_library():
         _tell_loaded_libraries(count)
+
+
+def has_numerical_library() -> bool:
+    """Return whether this process has loaded a library that starts threads of its own."""
+    return any(library in sys.modules for library in _LIBRARIES)
 
 
 def _is_users(name: str) -> bool:
