@@ -23,6 +23,8 @@ import pytest
 from fray import ActorDiedError, ActorOptions, JobStatus, get_job_context
 from fray._iris_jobs import IrisJobs
 from fray.backend.iris.cluster import IrisCluster
+from fray.backend.iris.directory import ENDED, ActorDirectory
+from fray.backend.iris.task import current_task
 
 from tests.iris.conftest import REAL, Cluster
 from tests.iris.controller import Controller
@@ -682,6 +684,18 @@ def _look_at_ends() -> list[Any]:
             ends.add(error.executed)
     found.append(again.add().result())
     return [found, sorted(ends - {"done", "yes", "unknown"})]
+
+
+def _find_the_host_of_an_ended_actor() -> str | None:
+    task = current_task()
+    jobs = IrisJobs(task.controller, user=task.user)
+    jobs.register_endpoint("of-the-end", task.job + ENDED, "http://host:1", task.task, task.attempt, {})
+    found = ActorDirectory(jobs, task).wait_for_host(task.job)
+    return found and found.address
+
+
+def test_a_caller_that_comes_after_the_end_of_an_actor_finds_its_host(own_iris: IrisCluster) -> None:
+    assert results(own_iris, launch(own_iris, _find_the_host_of_an_ended_actor)) == ["http://host:1"]
 
 
 def _kill_at_the_limit(started: str) -> list[Any]:

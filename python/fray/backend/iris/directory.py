@@ -5,7 +5,8 @@ that grows by one with each new actor of that name, because Iris never frees the
 a job whose name is taken, so of many tasks that create an actor at the same time one succeeds.
 
 The host registers the job's id as an endpoint when it can be called, with the actor's description, and a second
-endpoint, ``.../ended``, once the actor has ended, before its job ends. Both vanish with the attempt of the host.
+endpoint, ``.../ended``, once the actor has ended, before its job ends: who comes then learns why. Both vanish with the
+attempt of the host.
 """
 
 from __future__ import annotations
@@ -89,7 +90,10 @@ class ActorDirectory:
 
     def host(self, job: str) -> Host | None:
         """Return where the actor of `job` can be called now; None before the host is ready and after its end."""
-        entries = _entries(self._jobs, job, exact=True)
+        return self._host_at(job, job)
+
+    def _host_at(self, job: str, endpoint: str) -> Host | None:
+        entries = _entries(self._jobs, endpoint, exact=True)
         if not entries:
             return None
         entry = entries[-1]
@@ -105,11 +109,16 @@ class ActorDirectory:
         return self._jobs.states([job]).get(job, "KILLED") in _OVER
 
     def wait_for_host(self, job: str) -> Host | None:
-        """Return where the actor that `job` hosts can be called, waiting until it can; None once the job has ended."""
+        """Return where the actor that `job` hosts can be called, waiting until it can; None once the job has ended.
+
+        The host of an actor that has ended is found as long as it is there: it alone knows the whole error.
+        """
         pause = _FIRST_LOOK_SECONDS
         while (found := self.host(job)) is None:
             if self.is_over(job):
                 return None
+            if (ended := self._host_at(job, job + ENDED)) is not None:
+                return ended
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_LOOK_SECONDS)
         return found

@@ -43,7 +43,10 @@ _LOOK_SECONDS = 0.2
 """Time between two checks that the actor lives."""
 _ROOT_LOOKS = 25
 """Number of these checks between two checks that the root job lives."""
-_FIRST_CALLER_SECONDS = 5.0
+_FIRST_CALLER_SECONDS = 20.0
+"""How long the host of an actor that has ended, for example because its constructor raised, waits for the first caller.
+
+The relay of a caller takes seconds to come on a machine that has too much to do."""
 _LAST_WORDS_SECONDS = 3.0
 _BRIEF_SECONDS = 2.0
 """How long to wait for a controller that may not answer, while callers wait for the news that their actor ended."""
@@ -107,6 +110,7 @@ class _Host:
         self._unflushed: set[Channel] = set()
         self._ending = threading.Lock()
         self._end: Exception | None = None
+        self._address = "http://ended"  # until the host is registered
         self._was_killed = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -139,7 +143,7 @@ class _Host:
         return 1
 
     def _register(self, port: int) -> None:
-        address = f"http://{os.environ.get('IRIS_ADVERTISE_HOST') or socket.gethostname()}:{port}"
+        address = self._address = f"http://{os.environ.get('IRIS_ADVERTISE_HOST') or socket.gethostname()}:{port}"
         self._jobs.register_endpoint(
             self._endpoint,
             self._task.job,
@@ -182,7 +186,8 @@ class _Host:
             with suppress(errors.FrayError, ValueError):
                 name, task = self._task.job + ENDED, self._task
                 jobs = IrisJobs(task.controller, user=task.user, timeout=_BRIEF_SECONDS, patience=_BRIEF_SECONDS)
-                jobs.register_endpoint(str(uuid.uuid4()), name, "http://ended", task.task, task.attempt, {})
+                about = {"fray": self._about.text()}
+                jobs.register_endpoint(str(uuid.uuid4()), name, self._address, task.task, task.attempt, about)
                 jobs.unregister_endpoint(self._endpoint)
             self._end = self._why_dead()
         self._loop.call_soon_threadsafe(self._over.set)
