@@ -68,6 +68,13 @@ def test_a_program_of_one_script_is_copied_with_what_it_has_imported(tmp_path: P
     [
         "def own():\n    return 1\nclass Own:\n    pass\nNAME = 'a'\nPAIR = (1, 2.5)\nnothing = None\n",
         "TABLE = {'a': [1, 2], 'b': {3}}\n",
+        "class One:\n    pass\nclass Other:\n    one = One\nOne.other = Other\n",
+        "ITSELF = []\nITSELF.append(ITSELF)\n",
+        "import abc\nclass Own(abc.ABC):\n    size = 3\n    @classmethod\n    def make(cls): ...\n"
+        "    @property\n    def big(self): ...\n",
+        "import typing\nclass Pair(typing.NamedTuple):\n    one: int\n    other: int = 2\n",
+        "import functools\ndef twice(f):\n    @functools.wraps(f)\n    def g(x):\n"
+        "        return f(f(x))\n    return g\n@twice\ndef add(x):\n    return x\n",
         "import logging, re, pathlib\nlog = logging.getLogger('a')\nword = re.compile('a')\nhome = pathlib.Path()\n",
         "from __future__ import annotations\nimport collections.abc\nA = collections.abc.Callable[[int], int]\n",
         "import enum\nclass Colour(enum.Enum):\n    RED = 1\nred = Colour.RED\n",
@@ -89,8 +96,10 @@ def test_modules_of_functions_classes_and_constants_are_copied(tmp_path: Path, s
         "import functools\n@functools.cache\ndef answer():\n    return 42\nanswer()\n",
         "import dataclasses\n@dataclasses.dataclass\nclass Row:\n    of: int\nROW = Row(3)\n",
         "PAIR = (1, [])\nnames = PAIR\n",
+        "import random\nclass Simulation:\n    draws = random.Random()\n",
+        "def remember(key, known={}):\n    return known\n",
+        "def outer():\n    known = []\n    return lambda: known\nlook = outer()\n",
         "ALL = list(range(100_000))\n",
-        "ITSELF = []\nITSELF.append(ITSELF)\n",
     ],
 )
 def test_a_program_with_state_of_its_own_is_not_copied(tmp_path: Path, source: str) -> None:

@@ -36,6 +36,7 @@ from fray.errors import NodeDiedError, SettingsError
 __all__ = ["PATIENCE_WITH_THREADS", "Copy", "start_node"]
 
 PATIENCE_WITH_THREADS = 1.0
+"""Seconds in which threads that were joined, or that end by themselves, leave."""
 
 _signal: Any = import_module("_signal")  # see `fray.backend.native.worker`
 _socket: Any = import_module("_socket")  # a pair of sockets needs nothing of `socket`

@@ -19,10 +19,10 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from enum import Enum
-from functools import cache, partial
-from types import BuiltinFunctionType, FunctionType, GenericAlias, ModuleType, UnionType
+from functools import cache, cached_property, partial
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MemberDescriptorType, ModuleType, UnionType
 from typing import Any, NamedTuple
 
 from fray.backend.native.imported import inside_of, is_own, threads_can_be_told
@@ -39,16 +39,28 @@ _MOST_VALUES = 20_000
 _TOOLS = 6  # of sys.monitoring
 _MEMORY_DEVICES = 1  # the major number of /dev/null and others without state
 _CONSTANTS = frozenset((type(None), bool, int, float, complex, str, bytes, range, type(...)))
-_CODE = (type, FunctionType, BuiltinFunctionType, ModuleType, GenericAlias, UnionType, Enum)
+_CODE = (
+    BuiltinFunctionType,
+    ModuleType,
+    GenericAlias,
+    UnionType,
+    Enum,
+    property,
+    MemberDescriptorType,
+    cached_property,
+)
+_OF_PYTHON = frozenset(("_abc_impl", "_fields", "_field_defaults"))  # attributes that Python gives to classes
 _CACHED: type[Any] = type(cache(abs))
 _MORE_CONSTANTS = frozenset(
     (
         "__future__._Feature",
+        "_collections._tuplegetter",  # a field of a NamedTuple
         "datetime.date",
         "datetime.datetime",
         "datetime.timedelta",
         "decimal.Decimal",
         "fractions.Fraction",
+        "os._Environ",
         "logging.Logger",  # of which `logging` keeps one for each name
         "numpy.ufunc",
         "pathlib.PosixPath",
@@ -153,8 +165,7 @@ def _has_no_state_of_its_own() -> bool:
             continue
         if getattr(inside.get("__spec__"), "_initializing", False):
             return False
-        # Names in capital letters are those of constants (PEP 8), also of lists and dictionaries.
-        values += [_Value(value, key.isupper()) for key, value in list(inside.items()) if not key.startswith("__")]
+        values += _named_values(inside)
     return _are_constants(values)
 
 
@@ -163,17 +174,37 @@ class _Value(NamedTuple):
     may_be_container: bool
 
 
+def _named_values(names: Mapping[str, Any]) -> list[_Value]:
+    """Return the values of a module or a class. Names in capital letters are constants (PEP 8), lists included."""
+    return [_Value(value, key.isupper()) for key, value in list(names.items()) if not key.startswith("__")]
+
+
 def _are_constants(values: list[_Value]) -> bool:
     """Return whether these values are the same in each process that imports their modules."""
-    looks = 0
+    seen: dict[tuple[int, bool], Any] = {}  # which keeps the values, so that no other one gets the id of one
     while values:
         value, may_be_container = values.pop()
-        parts = _parts_of(value, may_be_container)
-        looks += 1
-        if parts is None or looks + len(values) + len(parts) > _MOST_VALUES:
+        if (id(value), may_be_container) in seen:
+            continue
+        seen[id(value), may_be_container] = value
+        if isinstance(value, type):
+            values += _named_attributes(value)
+        elif (parts := _parts_of(value, may_be_container)) is None or len(parts) > _MOST_VALUES:
             return False
-        values += [_Value(part, may_be_container) for part in parts]
+        else:
+            # What a frozen data class or a partial call holds was given to it once.
+            may_be_container = may_be_container or type(value) is partial or _is_frozen(value)
+            values += [_Value(part, may_be_container) for part in parts]
+        if len(seen) + len(values) > _MOST_VALUES:
+            return False
     return True
+
+
+def _named_attributes(cls: type[Any]) -> list[_Value]:
+    """Return the attributes of a class of the program's own; other classes are their packages'."""
+    if issubclass(cls, Enum) or not is_own(cls.__module__, inside_of(cls.__module__)):
+        return []
+    return _named_values({name: value for name, value in vars(cls).items() if name not in _OF_PYTHON})
 
 
 def _parts_of(value: Any, may_be_container: bool) -> Collection[Any] | None:
@@ -181,6 +212,10 @@ def _parts_of(value: Any, may_be_container: bool) -> Collection[Any] | None:
     kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind in _CONSTANTS or issubclass(kind, _CODE) or kind.__module__ == "typing":
         return ()
+    if kind is FunctionType:
+        return _remembered_by(value)
+    if kind in (classmethod, staticmethod):
+        return [value.__func__]
     if issubclass(kind, (tuple, frozenset)) or (may_be_container and kind in (list, set)):
         return value
     if may_be_container and kind is dict:
@@ -189,9 +224,23 @@ def _parts_of(value: Any, may_be_container: bool) -> Collection[Any] | None:
         return [value.func, *value.args, *value.keywords.values()]
     if kind is _CACHED:  # a new interpreter has an empty cache, too
         return () if value.cache_info().currsize == 0 else None
-    if "__dataclass_params__" in vars(kind):
-        return _fields_of(value) if kind.__dataclass_params__.frozen else None
+    if _is_frozen(value):
+        return _fields_of(value)
     return () if f"{kind.__module__}.{kind.__qualname__}" in _MORE_CONSTANTS else None
+
+
+def _remembered_by(function: FunctionType) -> list[Any]:
+    """Return what a function of the program's own keeps from call to call; other functions are their packages'."""
+    if not is_own(function.__module__ or "", inside_of(function.__module__ or "")):
+        return []
+    closed = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *closed]
+
+
+def _is_frozen(value: object) -> bool:
+    """Return whether a value is one of a frozen data class; `dataclasses` itself takes long to import."""
+    parameters = vars(type(value)).get("__dataclass_params__")
+    return parameters is not None and parameters.frozen
 
 
 def _fields_of(value: object) -> list[Any]:
