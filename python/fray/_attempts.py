@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fray.job.interruption import is_interrupt
-from fray.types import TaskOptions
+
+if TYPE_CHECKING:
+    from fray.types import TaskOptions
 
 __all__ = ["call_with_retries", "may_retry"]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
-import traceback
 from types import FunctionType, TracebackType
 from typing import Any, NamedTuple, cast
 
@@ -188,6 +187,8 @@ def _task_error(link: _Link, task_name: str, text: str) -> TaskError:
 
 def _format(exc: BaseException) -> str:
     try:
+        import traceback  # takes longer to import than all of this module, and most workers never fail
+
         lines = traceback.format_exception(type(exc), exc, _user_frames(exc.__traceback__))
         return _cut("".join(lines), MAX_TEXT_CHARS)
     except BaseException:

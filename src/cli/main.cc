@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,10 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", FRAY_VERSION, "This program's release");
   std::vector<std::pair<const CLI::App*, cli::Command::Run>> commands;
+  // Each program waits for its node to start. To declare the options of all other commands too would take a millisecond.
+  const bool is_node = argc > 1 && std::string_view(argv[1]) == "node";
   for (const cli::Command* each : cli::Command::all()) {
+    if (is_node && std::string_view(each->name()) != "node") continue;
     CLI::App* command = app.add_subcommand(each->name(), each->description());
     commands.emplace_back(command, each->add_to(*command));
   }

@@ -27,7 +27,8 @@ void watch_socket(std::vector<pollfd>& set, int fd, bool has_output) {
 // ---- Sockets ----
 
 void Reading::read_all() {
-  read_leases();
+  const auto read = [this](Lease* lease) FRAY_REQUIRES(client_mutex) { read_lease(lease); };
+  ledger_.sockets().read_all(read);
   if (link_.is_open()) {
     Status read = link_.socket().fill();
     wire::Incoming frame;
@@ -49,17 +50,16 @@ void Reading::read_all() {
 }
 
 void Reading::read_workers() {
-  read_leases();
+  const auto read = [this](Lease* lease) FRAY_REQUIRES(client_mutex) { read_lease(lease); };
+  ledger_.sockets().read_busy(read);
   settle();
 }
 
-void Reading::read_leases() {
-  ledger_.sockets().read_ready([this](Lease* lease) FRAY_REQUIRES(client_mutex) {
-    const std::uint64_t seen = kernel_.news();
-    ledger_.receive(lease);
-    if (tasks_.take_found_begun()) kernel_.note_news();  // somebody waits for that, and no object became ready
-    if (kernel_.news() != seen) kernel_.note_progress();
-  });
+void Reading::read_lease(Lease* lease) {
+  const std::uint64_t seen = kernel_.news();
+  ledger_.receive(lease);
+  if (tasks_.take_found_begun()) kernel_.note_news();  // somebody waits for that, and no object became ready
+  if (kernel_.news() != seen) kernel_.note_progress();
 }
 
 void Reading::watch(std::vector<pollfd>& set) {

@@ -116,7 +116,7 @@ class Reading {
 
  private:
   void node_lost(std::string why) FRAY_REQUIRES(client_mutex) { end({StatusCode::kUnavailable, std::move(why)}); }
-  void read_leases() FRAY_REQUIRES(client_mutex);
+  void read_lease(Lease* lease) FRAY_REQUIRES(client_mutex);
   void watch_unsent_tasks(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void handle(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
   // Reads the body as this message, and acts on it.

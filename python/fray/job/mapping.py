@@ -11,14 +11,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import islice
 from operator import length_hint
 from typing import Any, Literal, cast
 
-from fray._attempts import call_with_retries
-from fray._failures import pack_exception, unpack_exception
+from fray._failures import unpack_exception
+from fray.job.batches import BatchResult, run_batch, run_one
 from fray.job.engine import Engine
 from fray.job.refs import ObjectRef
 from fray.types import TaskOptions
@@ -31,27 +30,17 @@ LAST_SECONDS = 0.002
 BUDGET_SECONDS = 5 * TARGET_SECONDS
 MAX_BATCH = 10_000
 TASKS_PER_WORKER = 3
-STEP_SECONDS = 0.000_5
-MAX_STEP = 64
-"""A worker looks at the clock, which takes as long as a tiny item, after so many items or so much time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _BatchResult:
-    """The result of a batch: the values of its first items, and the packed failure of the next item, if it failed."""
-
-    values: list[Any]
-    failure: bytes | None
-    seconds: float
-
-
-@dataclass(slots=True, eq=False)
 class _Batch:
-    items: list[Any]
-    sent: ObjectRef[_BatchResult] | None = None
+    __slots__ = ("items", "sent")
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.sent: ObjectRef[BatchResult] | None = None
 
     @property
-    def ref(self) -> ObjectRef[_BatchResult]:
+    def ref(self) -> ObjectRef[BatchResult]:
         assert self.sent is not None
         return self.sent
 
@@ -201,15 +190,15 @@ class _Mapper:
         self._in_flight.insert(place, batch)
         if len(items) == 1:
             # The item is an argument of its own, so that the engine replaces a ref by its value.
-            batch.sent = self._engine.submit(_run_one, (self._fn, self._retry, items[0]), {}, self._options)
+            batch.sent = self._engine.submit(run_one, (self._fn, self._retry, items[0]), {}, self._options)
         else:
-            batch.sent = self._engine.submit(_run_batch, (self._fn, self._retry, budget, items), {}, self._options)
+            batch.sent = self._engine.submit(run_batch, (self._fn, self._retry, budget, items), {}, self._options)
 
     def _first_ready(self) -> _Batch:
         ready, _ = self._engine.wait([batch.ref for batch in self._in_flight], 1, None)
         return next(batch for batch in self._in_flight if batch.ref is ready[0] or batch.ref == ready[0])
 
-    def _settle(self, batch: _Batch, result: _BatchResult) -> None:
+    def _settle(self, batch: _Batch, result: BatchResult) -> None:
         """Take `batch` out of flight; send its items that were not run again, at the same place."""
         place = self._in_flight.index(batch)
         del self._in_flight[place]
@@ -229,67 +218,3 @@ class _Mapper:
             if batch.sent is not None:
                 self._engine.cancel(batch.sent, False)
         self._in_flight.clear()
-
-
-def _run_one(fn: Callable[[Any], Any], retry: TaskOptions | None, item: Any) -> _BatchResult:
-    return _run_batch(fn, retry, None, [item])
-
-
-def _run_batch(
-    fn: Callable[[Any], Any], retry: TaskOptions | None, budget: float | None, items: list[Any]
-) -> _BatchResult:
-    """Call `fn` for each item until one fails or `budget` seconds are over; the first is always called."""
-    call = fn if retry is None else _with_retries(fn, retry)
-    patience = math.inf if budget is None else budget
-    source = iter(items)
-    values: list[Any] = []
-    failure = None
-    plain: set[object] = set()  # types of values that are no generators
-    started = time.perf_counter()
-    seconds, step = 0.0, 1
-    try:
-        while len(values) < len(items) and seconds <= patience:
-            done, before = len(values), seconds
-            for item in islice(source, step):  # `extend(map(...))` would take a StopIteration of `call` for the end
-                values.append(call(item))
-            generators = not plain.issuperset(map(type, values[done:])) and _list_generators(values, done, plain)
-            seconds = time.perf_counter() - started
-            step = 1 if generators or seconds - before > STEP_SECONDS else min(2 * step, MAX_STEP)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as exc:
-        failure = pack_exception(exc, getattr(fn, "__name__", "map"))
-    return _BatchResult(values, failure, seconds)
-
-
-def _list_generators(values: list[Any], start: int, plain: set[object]) -> bool:
-    """Replace generators by lists of their items, say whether there are any, and drop what follows one that fails."""
-    found = False
-    for place in range(start, len(values)):
-        value = values[place]
-        if not isinstance(value, Generator):
-            plain.add(cast("object", type(value)))
-            continue
-        found = True
-        try:
-            values[place] = _listed(cast("Generator[Any, Any, Any]", value))
-        except BaseException:
-            del values[place:]
-            raise
-    return found
-
-
-def _with_retries(fn: Callable[[Any], Any], retry: TaskOptions) -> Callable[[Any], Any]:
-    """Return a function that calls `fn` until it succeeds or `retry` says that it may not again."""
-
-    def once(item: Any) -> Any:
-        value = fn(item)
-        # A generator function runs while its items are listed.
-        return _listed(cast("Generator[Any, Any, Any]", value)) if isinstance(value, Generator) else value
-
-    return lambda item: call_with_retries(partial(once, item), retry)
-
-
-def _listed(generator: Generator[Any, Any, Any]) -> list[Any]:
-    """Return what a generator function gives for an item: the list of its items, as with `get`."""
-    return list(generator)

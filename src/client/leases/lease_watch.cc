@@ -76,16 +76,27 @@ void LeaseWatch::listen(Lease* lease) {
   for (Lease* each : leases_) each->is_told_of = false;
 }
 
-void LeaseWatch::read_ready(FunctionRef<void(Lease*)> read) {
-  if (!is_many()) {
-    // A lease that is removed meanwhile is replaced by the last one; a lease that is added comes to the end.
-    for (std::size_t place = 0; place < leases_.size();) {
-      Lease* lease = leases_[place];
-      if (!lease->dead && !lease->idle()) read(lease);
-      if (place < leases_.size() && leases_[place] == lease) ++place;
-    }
-    return;
+void LeaseWatch::read_all(FunctionRef<void(Lease*)> read) {
+  if (is_many()) return read_ready(read);
+  read_few(read, true);
+}
+
+void LeaseWatch::read_busy(FunctionRef<void(Lease*)> read) {
+  if (is_many()) return read_ready(read);
+  read_few(read, false);
+}
+
+void LeaseWatch::read_few(FunctionRef<void(Lease*)> read, bool idle_too) {
+  // A lease that is removed meanwhile is replaced by the last one; a lease that is added comes to the end.
+  for (std::size_t place = 0; place < leases_.size();) {
+    Lease* lease = leases_[place];
+    const bool may_have_spoken = !lease->idle() || (idle_too && lease->actor == nullptr);
+    if (!lease->dead && may_have_spoken) read(lease);
+    if (place < leases_.size() && leases_[place] == lease) ++place;
   }
+}
+
+void LeaseWatch::read_ready(FunctionRef<void(Lease*)> read) {
   for (std::size_t seen = 0, most = leases_.size(); seen < most; seen += kAtOnce) {
     const int count = take_ready();
     for (std::size_t i = 0; i < ready_.size(); ++i) {

@@ -3,11 +3,15 @@
 //   sockets.add(lease);                      // remove() has to be called before its socket is closed
 //   sockets.expect(lease);                   // the lease was idle, and now an answer is due
 //   sockets.watch_busy(set);                 // what to poll()
-//   sockets.read_ready(read);                // calls read(lease) where something may have arrived
+//   sockets.read_busy(read);                 // calls read(lease) where an answer may have arrived
+//   sockets.read_all(read);                  // and where anything may have arrived
 //
 // Up to kFew sockets are polled one by one, and read without asking the kernel which have input: that costs the least where
 // a socket is read after each call. With more of them the kernel keeps the list, in an epoll set, and what a sleep or a
 // read costs does not grow with their number. The set is kept until all sockets are gone, because a thread may sleep on it.
+//
+// An idle worker may say something too: the answer to a question that was asked before it became idle. A thread that is woken
+// by it has to read it, or its next sleep would end at once, and so on for as long as the lease is kept.
 //
 // The node tells of the end of an idle actor, so the sockets of idle actors are not listened to.
 //
@@ -46,8 +50,10 @@ class LeaseWatch {
   void watch(std::vector<pollfd>& set) const;       // all but idle actors
   void watch_busy(std::vector<pollfd>& set) const;  // those on which answers are due; with more than kFew, all
 
-  // Calls read(lease) for each lease whose socket may have input. `read` may add leases and remove any.
-  void read_ready(FunctionRef<void(Lease*)> read);
+  // Calls read(lease) for each lease whose socket may have input; read_busy() leaves out idle leases where there are few,
+  // each of which would cost a call of the kernel. `read` may add leases and remove any.
+  void read_all(FunctionRef<void(Lease*)> read);
+  void read_busy(FunctionRef<void(Lease*)> read);
 
   // To be called in a child of fork(): the epoll set is shared with the parent, so a change to it would change the parent's.
   void abandon();
@@ -57,6 +63,8 @@ class LeaseWatch {
 
   void listen_to_all();
   void listen(Lease* lease);
+  void read_few(FunctionRef<void(Lease*)> read, bool idle_too);
+  void read_ready(FunctionRef<void(Lease*)> read);
   int take_ready();  // puts leases into ready_, and returns how many
 
   std::vector<Lease*> leases_;

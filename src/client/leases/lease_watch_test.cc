@@ -62,7 +62,7 @@ class LeaseWatchTest : public ::testing::Test {
   }
   std::multiset<Lease*> read() {
     std::multiset<Lease*> seen;
-    sockets_.read_ready([&](Lease* lease) {
+    sockets_.read_all([&](Lease* lease) {
       seen.insert(lease);
       char bytes[16];
       if (::read(lease->socket.fd(), bytes, sizeof(bytes)) == 0) end(lease);
@@ -120,7 +120,7 @@ TEST_F(LeaseWatchTest, AReadMayRemoveOthersThatAreReadyToo) {
   add(kMany);
   for (auto& peer : peers_) peer->say();
   std::size_t reads = 0;
-  sockets_.read_ready([&](Lease* lease) {
+  sockets_.read_all([&](Lease* lease) {
     ++reads;
     const auto other = std::find_if(peers_.begin(), peers_.end(), [&](auto& each) { return &each->lease != lease; });
     if (other != peers_.end()) drop(static_cast<std::size_t>(other - peers_.begin()));
@@ -148,6 +148,23 @@ TEST_F(LeaseWatchTest, IdleActorsWakeNobodyAndAreHeardAgainWhenAnAnswerIsDue) {
   sockets_.expect(&actor.lease);
   EXPECT_TRUE(would_wake());
   EXPECT_EQ(read(), std::multiset<Lease*>{&actor.lease});
+}
+
+// It may be the answer to a question from before it was idle. Unread it would end each sleep at once.
+TEST_F(LeaseWatchTest, AnIdleWorkerOfFewThatSpeaksWakesASleeperOnce) {
+  Peer& worker = make();
+  worker.lease.sent.clear();
+  sockets_.add(&worker.lease);
+  const auto wakes_a_leader = [this] {
+    set_.clear();
+    sockets_.watch(set_);
+    return ::poll(set_.data(), set_.size(), 0) > 0;
+  };
+  worker.say();
+  sockets_.read_busy([](Lease*) { ADD_FAILURE() << "no answer is due"; });
+  EXPECT_TRUE(wakes_a_leader());
+  EXPECT_EQ(read(), std::multiset<Lease*>{&worker.lease});
+  EXPECT_FALSE(wakes_a_leader());
 }
 
 TEST_F(LeaseWatchTest, ACallToAnIdleActorOfFewIsToldToThoseWhoSleep) {

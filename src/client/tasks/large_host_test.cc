@@ -139,7 +139,7 @@ class PlayedHost {
     set_.clear();
     ledger_.sockets().watch(set_);
     ASSERT_EQ(::poll(set_.data(), set_.size(), 0), 1);
-    ledger_.sockets().read_ready([this](Lease* lease) { ledger_.receive(lease); });
+    ledger_.sockets().read_all([this](Lease* lease) { ledger_.receive(lease); });
     ledger_.flush();
     const auto due = table_.next_due();
     if (due && *due <= Clock::now()) table_.tick(Clock::now(), false);

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from fray import LocalJobContext
-from fray.job import mapping
+from fray.job import batches, mapping
 
 
 class Recorder(LocalJobContext):
@@ -19,7 +19,7 @@ class Recorder(LocalJobContext):
         self.submit, self.engine.submit = self.engine.submit, self.counted  # type: ignore[method-assign]
 
     def counted(self, fn, args, kwargs, options):
-        self.sizes.append(len(args[-1]) if fn is mapping._run_batch else 1)
+        self.sizes.append(len(args[-1]) if fn is batches.run_batch else 1)
         return self.submit(fn, args, kwargs, options)
 
 
@@ -27,7 +27,7 @@ class Recorder(LocalJobContext):
 def clock(monkeypatch: pytest.MonkeyPatch):
     """A clock that only tasks move."""
     now = [0.0]
-    monkeypatch.setattr(mapping.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(batches.time, "perf_counter", lambda: now[0])
 
     def taking(seconds):
         def work(item):
@@ -73,8 +73,8 @@ def test_batch_that_turns_slow_is_cut_and_sent_again(clock):
 
 
 def test_worker_that_has_run_many_tiny_items_meets_few_slow_ones_before_it_gives_back_the_rest(clock):
-    result = mapping._run_batch(clock(lambda item: 0.0 if item < 1000 else 1.0), None, 0.1, list(range(2000)))
-    assert 1000 < len(result.values) <= 1000 + mapping.MAX_STEP
+    result = batches.run_batch(clock(lambda item: 0.0 if item < 1000 else 1.0), None, 0.1, list(range(2000)))
+    assert 1000 < len(result.values) <= 1000 + batches.MAX_STEP
 
 
 def test_generator_that_fails_ends_its_batch_at_its_place():
@@ -83,13 +83,13 @@ def test_generator_that_fails_ends_its_batch_at_its_place():
         if number == 70:
             raise ValueError("seventy")
 
-    result = mapping._run_batch(lambda n: items(n) if n >= 66 else n, None, 1.0, list(range(100)))
+    result = batches.run_batch(lambda n: items(n) if n >= 66 else n, None, 1.0, list(range(100)))
     assert result.values == [*range(66), *([n] for n in range(66, 70))]
     assert result.failure is not None
 
 
 def test_stop_iteration_of_an_item_is_a_failure_at_its_place_and_no_end_of_the_items():
-    result = mapping._run_batch(lambda n: next(iter(())) if n == 70 else n, None, 1.0, list(range(100)))
+    result = batches.run_batch(lambda n: next(iter(())) if n == 70 else n, None, 1.0, list(range(100)))
     assert result.values == [*range(70)]
     assert result.failure is not None
 

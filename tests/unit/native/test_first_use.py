@@ -58,11 +58,12 @@ def test_threads_of_a_task_that_ask_at_once_get_one_context() -> None:
 
 def test_worker_begins_without_what_only_some_calls_need() -> None:
     code = (
-        "import sys; from fray.backend.native import fork_server, worker; import fray._by_value; "
+        "import sys; from fray.backend.native import fork_server, worker; import fray._by_value, fray.job.batches; "
         "print(*(name for name in sys.argv[1:] if name in sys.modules))"
     )
     rest = ("context", "engine", "actor_host", "actors", "launch")
-    command = [sys.executable, "-c", code, *(f"fray.backend.native.{name}" for name in rest), "fray.types"]
+    others = ("fray.types", "fray.job.mapping", "fray._cpp_library")
+    command = [sys.executable, "-c", code, *(f"fray.backend.native.{name}" for name in rest), *others]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []
 
 

@@ -1,7 +1,8 @@
 """What a context begins with: its node is started, or connected to, before the rest of the context is imported.
 
 From then on the node, and the interpreter of its workers, start beside the imports of this process. So this module
-imports nothing that can wait: no `JobContext` and no options of tasks.
+imports nothing that can wait: no `JobContext` and no options of tasks. Where workers are copies of this process, it is
+the other way round: what both need is imported once, before the copy.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from fray._checks import check_actor_name
@@ -32,6 +34,15 @@ __all__ = ["Begun", "begin", "closing_on_failure"]
 
 _MOST_PRESTARTED = 100_000
 """A limit of prestarted workers; the node itself refuses so many CPUs, with a message."""
+_SHARED_BY_COPIES = (
+    "fray.backend.native.context",
+    "fray.backend.native.engine",
+    "fray.backend.native.fork_server",
+    "fray.backend.native.worker",
+    "fray.job.batches",
+    "fray._by_value",
+)
+"""Modules that this process needs next and that its copies need, too."""
 
 
 class Begun(NamedTuple):
@@ -102,6 +113,8 @@ def begin(
 def _begin_copies(
     options: dict[str, Any], prestart: int, extra_env: Mapping[str, str], namespace: str, debug: bool, asked_for: bool
 ) -> Begun:
+    for module in _SHARED_BY_COPIES:
+        import_module(module)
     needs = Needs(of_copies=True)
     with closing_on_failure(needs):
         opening = fork_embedded(options, prestart, extra_env, needs.path, asked_for)

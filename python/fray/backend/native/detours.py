@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["HoldsRefs", "IsCpp"]
+import sys
+from typing import Any
+
+__all__ = ["HoldsRefs", "IsCpp", "is_cpp_class", "is_cpp_function"]
+
+_CPP_MODULE = "fray._cpp_library"
+"""Programs without C++ never import it."""
 
 
 class HoldsRefs(Exception):
@@ -11,3 +17,15 @@ class HoldsRefs(Exception):
 
 class IsCpp(Exception):
     """The function is C++ code, which runs in workers of another worker key."""
+
+
+def is_cpp_function(fn: Any) -> bool:
+    """Return whether `fn` is a `fray._cpp_library.CppFunction`."""
+    cpp = sys.modules.get(_CPP_MODULE)
+    return cpp is not None and type(fn) is cpp.CppFunction
+
+
+def is_cpp_class(cls: type[Any]) -> bool:
+    """Return whether `cls` is a `fray._cpp_library.CppActor`."""
+    cpp = sys.modules.get(_CPP_MODULE)
+    return cpp is not None and issubclass(cls, cpp.CppActor)

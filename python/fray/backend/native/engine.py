@@ -12,11 +12,10 @@ from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
-from fray._cpp_library import CppActor, CppFunction
 from fray._extras import needs
 from fray._failures import failure_text
 from fray._recent import Recent
-from fray.backend.native.detours import HoldsRefs
+from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function
 from fray.backend.native.functions import FunctionTable, call, cpp_function
 from fray.backend.native.launch import cpp_worker_key, worker_key
 from fray.backend.native.needs import Needs
@@ -110,7 +109,7 @@ class NativeEngine(Engine):
             if known is not None:
                 plan = self.plan(options, known[1], fn.most_items)
                 return _native.submit(self.client, known[0], plan, args, kwargs or None)
-        if type(fn) is CppFunction:
+        if is_cpp_function(fn):
             return self.submit_cpp(fn, args, kwargs, options)
         if options.retry_exceptions is not False:
             fn = _retrying(fn, options.retry_exceptions)
@@ -227,7 +226,7 @@ class NativeEngine(Engine):
         from fray.job.actor_methods import runs_on_loop
 
         cls, args, kwargs, options, methods = spec
-        is_cpp = issubclass(cls, CppActor)
+        is_cpp = is_cpp_class(cls)
         if is_cpp:
             methods = AnyMethods()
         namespace = options.namespace or self._namespace
@@ -245,7 +244,7 @@ class NativeEngine(Engine):
             dict(options.annotations),
         )
         packed = description.pack()
-        if issubclass(cls, CppActor):
+        if is_cpp:
             handle, key = cpp_function(cls.cpp_name), self._cpp_key(cls.cpp_library)
         else:
             try:

@@ -13,13 +13,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
-from fray._cpp_library import CppFunction
 from fray._function_state import is_importable, name_of, state_of, warn_of_large_function
 from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
-from fray.backend.native.detours import HoldsRefs, IsCpp
+from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
 from fray.backend.native.failures import can_pickle
 from fray.job.frozen import Frozen
 from fray.job.interruption import is_from_signal
@@ -75,7 +74,7 @@ class FunctionTable:
             handle = _make(FunctionKind.PYTHON_NAME, f"{fn.__module__}:{fn.__qualname__}".encode(), fn, name, max_calls)
             return self._by_name.keep(key, handle)
         if type(fn) is not FunctionType:
-            if type(fn) is CppFunction:
+            if is_cpp_function(fn):
                 raise IsCpp
             if type(fn) is Frozen:
                 return self._freeze(key, fn, name, max_calls)

@@ -23,13 +23,16 @@ from collections.abc import Collection, Mapping
 from enum import Enum
 from functools import cache, cached_property, partial
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MemberDescriptorType, ModuleType, UnionType
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from fray.backend.native.imported import inside_of, is_own, threads_can_be_told
 from fray.backend.native.other_threads import name_of_thread, other_threads
 from fray.backend.native.threads import has_numerical_library
 
 __all__ = ["automatic_start_method"]
+
+_Value: TypeAlias = tuple[Any, bool]
+"""A value, and whether it may be a container."""
 
 _MOST_COPIED_BYTES = 512 << 20
 """Most memory of a program that is copied unasked: its pages are kept for its workers after it has freed them."""
@@ -38,7 +41,6 @@ _MOST_VALUES = 20_000
 """Most descriptors and values that are looked at: a program with more of them would wait longer than a copy saves."""
 _TOOLS = 6  # of sys.monitoring
 _MEMORY_DEVICES = 1  # the major number of /dev/null and others without state
-_CONSTANTS = frozenset((type(None), bool, int, float, complex, str, bytes, range, type(...)))
 _CODE = (
     BuiltinFunctionType,
     ModuleType,
@@ -49,6 +51,7 @@ _CODE = (
     MemberDescriptorType,
     cached_property,
 )
+_ALWAYS_CONSTANT = frozenset((type(None), bool, int, float, complex, str, bytes, range, type(...), *_CODE))
 _OF_PYTHON = frozenset(("_abc_impl", "_fields", "_field_defaults"))  # attributes that Python gives to classes
 _CACHED: type[Any] = type(cache(abs))
 _MORE_CONSTANTS = frozenset(
@@ -169,51 +172,59 @@ def _has_no_state_of_its_own() -> bool:
     return _are_constants(values)
 
 
-class _Value(NamedTuple):
-    value: Any
-    may_be_container: bool
-
-
 def _named_values(names: Mapping[str, Any]) -> list[_Value]:
     """Return the values of a module or a class. Names in capital letters are constants (PEP 8), lists included."""
-    return [_Value(value, key.isupper()) for key, value in list(names.items()) if not key.startswith("__")]
+    return [
+        (value, key.isupper())
+        for key, value in list(names.items())
+        if type(value) not in _ALWAYS_CONSTANT and not key.startswith("__")
+    ]
 
 
 def _are_constants(values: list[_Value]) -> bool:
     """Return whether these values are the same in each process that imports their modules."""
     seen: dict[tuple[int, bool], Any] = {}  # which keeps the values, so that no other one gets the id of one
+    own: dict[str, bool] = {}
     while values:
         value, may_be_container = values.pop()
         if (id(value), may_be_container) in seen:
             continue
         seen[id(value), may_be_container] = value
         if isinstance(value, type):
-            values += _named_attributes(value)
-        elif (parts := _parts_of(value, may_be_container)) is None or len(parts) > _MOST_VALUES:
+            values += _named_attributes(value, own)
+        elif (parts := _parts_of(value, may_be_container, own)) is None or len(parts) > _MOST_VALUES:
             return False
-        else:
+        elif parts:
             # What a frozen data class or a partial call holds was given to it once.
             may_be_container = may_be_container or type(value) is partial or _is_frozen(value)
-            values += [_Value(part, may_be_container) for part in parts]
+            values += [(part, may_be_container) for part in parts if type(part) not in _ALWAYS_CONSTANT]
         if len(seen) + len(values) > _MOST_VALUES:
             return False
     return True
 
 
-def _named_attributes(cls: type[Any]) -> list[_Value]:
+def _named_attributes(cls: type[Any], own: dict[str, bool]) -> list[_Value]:
     """Return the attributes of a class of the program's own; other classes are their packages'."""
-    if issubclass(cls, Enum) or not is_own(cls.__module__, inside_of(cls.__module__)):
+    if issubclass(cls, Enum) or not _is_of_own_module(cls, own):
         return []
     return _named_values({name: value for name, value in vars(cls).items() if name not in _OF_PYTHON})
 
 
-def _parts_of(value: Any, may_be_container: bool) -> Collection[Any] | None:
+def _is_of_own_module(value: Any, own: dict[str, bool]) -> bool:
+    """Return whether a class or a function is the program's; `own` keeps the answer for each module."""
+    module = value.__module__ or ""
+    if module not in own:
+        own[module] = is_own(module, inside_of(module))
+    return own[module]
+
+
+def _parts_of(value: Any, may_be_container: bool, own: dict[str, bool]) -> Collection[Any] | None:
     """Return what must be constant for `value` to be so; None if it never is. This runs no code of the value."""
     kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if kind in _CONSTANTS or issubclass(kind, _CODE) or kind.__module__ == "typing":
-        return ()
     if kind is FunctionType:
-        return _remembered_by(value)
+        return _remembered_by(value, own)
+    if kind in _ALWAYS_CONSTANT or issubclass(kind, _CODE) or kind.__module__ == "typing":
+        return ()
     if kind in (classmethod, staticmethod):
         return [value.__func__]
     if issubclass(kind, (tuple, frozenset)) or (may_be_container and kind in (list, set)):
@@ -229,12 +240,12 @@ def _parts_of(value: Any, may_be_container: bool) -> Collection[Any] | None:
     return () if f"{kind.__module__}.{kind.__qualname__}" in _MORE_CONSTANTS else None
 
 
-def _remembered_by(function: FunctionType) -> list[Any]:
+def _remembered_by(function: FunctionType, own: dict[str, bool]) -> Collection[Any]:
     """Return what a function of the program's own keeps from call to call; other functions are their packages'."""
-    if not is_own(function.__module__ or "", inside_of(function.__module__ or "")):
-        return []
-    closed = [cell.cell_contents for cell in function.__closure__ or ()]
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *closed]
+    defaults, by_keyword, cells = function.__defaults__, function.__kwdefaults__, function.__closure__
+    if not (defaults or by_keyword or cells) or not _is_of_own_module(function, own):
+        return ()
+    return [*(defaults or ()), *(by_keyword or {}).values(), *[cell.cell_contents for cell in cells or ()]]
 
 
 def _is_frozen(value: object) -> bool:
