@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import queue
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from fray.errors import ActorDiedError
 from fray.job.checks import check_timeout
@@ -17,36 +18,54 @@ from fray.types import ActorOptions
 
 __all__ = ["ActorQueue", "QueueActor"]
 
+_T = TypeVar("_T")
 
 _SECONDS_TO_ANSWER = 1.0
 """A get that is given up is answered at once; where the actor does not answer, nobody waits longer."""
 
 
+_Taken = tuple[int, Any]
+"""A number and an item, as a get that may be given up takes it: the number says where the item belongs."""
+
+
 class _Items(asyncio.Queue[Any]):
-    """A queue that takes items back."""
-
-    _taking_back = False
-
-    def put_back(self, items: list[Any]) -> None:
-        """Put `items` in front of all others, also where there is no room."""
-        self._taking_back = True
-        try:
-            for item in reversed(items):
-                self.put_nowait(item)
-        finally:
-            self._taking_back = False
-
-    def full(self) -> bool:
-        return not self._taking_back and super().full()
+    """A queue that numbers its items, and takes back what was taken out: each is among the others where it was before."""
 
     def _init(self, maxsize: int) -> None:
-        self._queue: deque[Any] = deque()
+        self._queue: deque[_Taken] = deque()
+        self._numbers = itertools.count()
+        self._got = -1  # the number of the item that was taken out last
+        self._is_taking_back = False
+
+    async def take(self) -> _Taken:
+        item = await self.get()  # nothing else runs between the end of `get` and the next line
+        return self._got, item
+
+    def take_nowait(self) -> _Taken:
+        item = self.get_nowait()
+        return self._got, item
+
+    def put_back(self, taken: _Taken) -> None:
+        """Put an item back, also where there is no room."""
+        self._is_taking_back = True
+        try:
+            self.put_nowait(taken)
+        finally:
+            self._is_taking_back = False
+
+    def full(self) -> bool:
+        return not self._is_taking_back and super().full()
+
+    def _get(self) -> Any:
+        self._got, item = self._queue.popleft()
+        return item
 
     def _put(self, item: Any) -> None:
-        if self._taking_back:
-            self._queue.appendleft(item)
-        else:
-            self._queue.append(item)
+        if not self._is_taking_back:
+            self._queue.append((next(self._numbers), item))
+            return
+        later = (place for place, (number, _) in enumerate(self._queue) if number > item[0])
+        self._queue.insert(next(later, len(self._queue)), item)
 
 
 class QueueActor:
@@ -73,13 +92,16 @@ class QueueActor:
             raise self._full from None
 
     async def get(self, timeout: float | None = None) -> Any:
+        return (await self._take(timeout))[1]
+
+    async def _take(self, timeout: float | None) -> _Taken:
         try:
-            return await asyncio.wait_for(self.queue.get(), timeout)
+            return await asyncio.wait_for(self.queue.take(), timeout)
         except TimeoutError:
             raise self._empty from None
 
-    async def get_unless_given_up(self, name: bytes, timeout: float | None) -> Any:
-        task = self._gets[name] = asyncio.ensure_future(self.get(timeout))
+    async def get_unless_given_up(self, name: bytes, timeout: float | None) -> _Taken:
+        task = self._gets[name] = asyncio.ensure_future(self._take(timeout))
         try:
             return await task
         except asyncio.CancelledError:
@@ -92,8 +114,11 @@ class QueueActor:
         if name in self._gets:
             self._gets[name].cancel()
 
-    def put_back(self, items: list[Any]) -> None:
-        self.queue.put_back(items)
+    def take_nowait(self) -> _Taken | None:
+        return None if self.queue.empty() else self.queue.take_nowait()
+
+    def put_back(self, taken: _Taken) -> None:
+        self.queue.put_back(taken)
 
     def put_nowait_batch(self, items: list[Any]) -> bool:
         room = max(0, self.queue.maxsize - self.queue.qsize())
@@ -159,20 +184,20 @@ class ActorQueue:
         name = os.urandom(8)
         ref = self._call("get_unless_given_up", name, timeout)
         try:
-            return await ref
+            return (await ref)[1]
         except asyncio.CancelledError:
             try:
                 self._call("give_up", name)
-                self._call("put_back", [self._value(ref, _SECONDS_TO_ANSWER)])
+                self._call("put_back", self._value(ref, _SECONDS_TO_ANSWER))
             except Exception:  # there was no item, or the actor does not answer
                 with suppress(Exception):
                     self._cancel(ref)
             raise
 
     async def _get_now_async(self) -> Any:
-        ref = self._call("get_nowait_batch", 1)
+        ref = self._call("take_nowait")
         try:
-            return _taken(await ref, 1, self.Empty)[0]
+            return _taken(await ref, 1, self.Empty)[1]
         except asyncio.CancelledError:
             with suppress(Exception):
                 self._call("put_back", _taken(self._value(ref, _SECONDS_TO_ANSWER), 1, self.Empty))
@@ -262,7 +287,7 @@ class ActorQueue:
             raise self.Full(f"there is no room for {count} more items in a queue of {self.maxsize}")
 
 
-def _taken(items: list[Any] | None, count: int, empty: type[Exception]) -> list[Any]:
+def _taken(items: _T | None, count: int, empty: type[Exception]) -> _T:
     if items is None:
         raise empty(f"there are fewer than {count} items" if count > 1 else "there are no items")
     return items

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,16 +53,52 @@ def test_an_item_that_is_handed_out_to_a_get_that_is_cancelled_stays_in_the_queu
             asyncio.run(main(fray.ActorQueue(2), block))
 
 
+@pytest.mark.parametrize("kind", ["thread", "local"])
+@pytest.mark.parametrize("block", [True, False])
+def test_gets_that_are_cancelled_together_leave_the_order_as_it_was(kind: str, block: bool) -> None:
+    async def main(queue: fray.ActorQueue) -> None:
+        for _ in range(10):
+            queue.put_nowait_batch(range(6))
+            gets = [asyncio.create_task(queue.get_async(block=block)) for _ in range(4)]
+            await asyncio.sleep(0)
+            for get in gets:
+                get.cancel()
+            got = await asyncio.gather(*gets, return_exceptions=True)
+            kept = {value for value in got if not isinstance(value, BaseException)}
+            left = [await queue.get_async(timeout=60) for _ in range(6 - len(kept))]
+            assert left == [number for number in range(6) if number not in kept]
+
+    with fray.create_job_ctx(kind) as context, fray.fray_default_job_ctx(context):
+        asyncio.run(main(fray.ActorQueue()))
+
+
 def test_items_that_are_put_back_go_first_also_where_there_is_no_room() -> None:
     async def main() -> list[Any]:
         items = QueueActor(2, fray.ActorQueue.Empty, fray.ActorQueue.Full)
         items.put_nowait_batch(["a", "b"])
-        items.put_back(["x", "y"])
-        assert not items.put_nowait_batch(["c"])
+        taken = await items.get_unless_given_up(b"name", None)
+        items.put_nowait_batch(["c"])
+        items.put_back(taken)
+        assert not items.put_nowait_batch(["d"])
         assert items.put_nowait_batch([])
-        return [await items.get() for _ in range(4)]
+        return [await items.get() for _ in range(3)]
 
-    assert asyncio.run(main()) == ["x", "y", "a", "b"]
+    assert asyncio.run(main()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("put_back", list(itertools.permutations(range(3))))
+def test_items_that_several_gets_put_back_have_their_old_order(put_back: tuple[int, ...]) -> None:
+    async def main() -> list[Any]:
+        items = QueueActor(0, fray.ActorQueue.Empty, fray.ActorQueue.Full)
+        items.put_nowait_batch(list("abcde"))
+        taken = [await items.get_unless_given_up(bytes([name]), None) for name in range(2)]
+        taken.append(items.take_nowait())
+        for place in put_back:
+            items.put_back(taken[place])
+        await items.put("f")
+        return [await items.get() for _ in range(6)]
+
+    assert asyncio.run(main()) == list("abcdef")
 
 
 def test_a_put_that_nobody_waits_for_any_more_adds_no_item() -> None:
