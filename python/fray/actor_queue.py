@@ -29,7 +29,7 @@ _Taken = tuple[int, Any]
 
 
 class _Items(asyncio.Queue[Any]):
-    """A queue that numbers its items, and takes back what was taken out: each is among the others where it was before."""
+    """A queue that numbers its items, and takes back what was taken out, to its old place among the others."""
 
     def _init(self, maxsize: int) -> None:
         self._queue: deque[_Taken] = deque()

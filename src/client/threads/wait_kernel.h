@@ -71,7 +71,8 @@ struct BackupWoken {
 //   is_open()                         false: every wait ends
 //   flush(), flush_some()             sends all that is buffered; all but what next_due() has a moment for
 //   read_all(), read_workers()        reads what has arrived, on all sockets or on those of workers, and acts on it
-//   watch(set), watch_version()       the sockets to sleep on, and a number that grows when one joins them
+//   watch(set), watch_version()       the sockets to sleep on, each of which read_all() reads (one that is not read would
+//                                     end every sleep), and a number that grows when one joins them
 //   watch_busy(set)                   the same without those on which nothing is due
 //   watch_node(set)                   the node's socket alone
 //   watch_unsent(set)                 the sockets that have not taken all that was to be sent, for that alone
