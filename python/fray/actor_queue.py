@@ -19,12 +19,10 @@ from fray.types import ActorOptions
 __all__ = ["ActorQueue", "QueueActor"]
 
 _T = TypeVar("_T")
-
 _SECONDS_TO_ANSWER = 1.0
 """A get that is given up is answered at once; where the actor does not answer, nobody waits longer."""
 
-
-_Taken = tuple[int, Any]
+_Numbered = tuple[int, Any]
 """A number and an item, as a get that may be given up takes it: the number says where the item belongs."""
 
 
@@ -32,20 +30,20 @@ class _Items(asyncio.Queue[Any]):
     """A queue that numbers its items, and takes back what was taken out, to its old place among the others."""
 
     def _init(self, maxsize: int) -> None:
-        self._queue: deque[_Taken] = deque()
+        self._queue: deque[_Numbered] = deque()
         self._numbers = itertools.count()
         self._got = -1  # the number of the item that was taken out last
         self._is_taking_back = False
 
-    async def take(self) -> _Taken:
+    async def take(self) -> _Numbered:
         item = await self.get()  # nothing else runs between the end of `get` and the next line
         return self._got, item
 
-    def take_nowait(self) -> _Taken:
+    def take_nowait(self) -> _Numbered:
         item = self.get_nowait()
         return self._got, item
 
-    def put_back(self, taken: _Taken) -> None:
+    def put_back(self, taken: _Numbered) -> None:
         """Put an item back, also where there is no room."""
         self._is_taking_back = True
         try:
@@ -94,13 +92,13 @@ class QueueActor:
     async def get(self, timeout: float | None = None) -> Any:
         return (await self._take(timeout))[1]
 
-    async def _take(self, timeout: float | None) -> _Taken:
+    async def _take(self, timeout: float | None) -> _Numbered:
         try:
             return await asyncio.wait_for(self.queue.take(), timeout)
         except TimeoutError:
             raise self._empty from None
 
-    async def get_unless_given_up(self, name: bytes, timeout: float | None) -> _Taken:
+    async def get_unless_given_up(self, name: bytes, timeout: float | None) -> _Numbered:
         task = self._gets[name] = asyncio.ensure_future(self._take(timeout))
         try:
             return await task
@@ -114,10 +112,10 @@ class QueueActor:
         if name in self._gets:
             self._gets[name].cancel()
 
-    def take_nowait(self) -> _Taken | None:
+    def take_nowait(self) -> _Numbered | None:
         return None if self.queue.empty() else self.queue.take_nowait()
 
-    def put_back(self, taken: _Taken) -> None:
+    def put_back(self, taken: _Numbered) -> None:
         self.queue.put_back(taken)
 
     def put_nowait_batch(self, items: list[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that do not travel as others do: `FunctionTable.handle` raises one of these for its caller to handle."""
+"""Functions that do not travel as others do: how C++ is told, and what `FunctionTable.handle` raises for its caller."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def is_cpp_function(fn: Any) -> bool:
 
 
 def is_cpp_class(cls: type[Any]) -> bool:
-    """Return whether `cls` is a `fray._cpp_library.CppActor`."""
+    """Return whether `cls` derives from `fray._cpp_library.CppActor`."""
     cpp = sys.modules.get(_CPP_MODULE)
     return cpp is not None and issubclass(cls, cpp.CppActor)
