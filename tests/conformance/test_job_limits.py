@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def test_replicas_start_together_or_not_at_all(cluster: Cluster, gate: Callable[
     half = cluster.launch(function(job_functions.announce_and_wait, started, end, resources=ONE_CPU))
     started.wait()
     gang = cluster.launch(function(job_functions.meet, journal, 2, resources=ONE_CPU, replicas=2))
-    last = cluster.launch(function(print, resources=ResourceConfig(cpu=0)))
+    last = cluster.launch(function(os.getpid, resources=ResourceConfig(cpu=0)))
     cluster.wait(last, raise_on_failure=True, timeout=PATIENCE)
     info = cluster.poll(gang)
     assert (info.status, [task.status for task in info.tasks]) == (JobStatus.PENDING, [JobStatus.PENDING] * 2)
@@ -121,7 +122,10 @@ def test_replicas_start_together_or_not_at_all(cluster: Cluster, gate: Callable[
 @pytest.mark.behaviour("J075")
 def test_a_job_waits_for_room_and_says_for_what(cluster: Cluster, gate: Callable[[], Gate]) -> None:
     first, end = hold_all(cluster, gate)
-    waiting = [cluster.launch(program("true", resources=ONE_CPU)), cluster.launch(function(print, resources=ONE_CPU))]
+    waiting = [
+        cluster.launch(program("true", resources=ONE_CPU)),
+        cluster.launch(function(os.getpid, resources=ONE_CPU)),
+    ]
     for job in waiting:
         info = cluster.poll(job)
         assert info.status is JobStatus.PENDING
@@ -143,11 +147,11 @@ def test_what_can_never_run_is_refused(cluster: Cluster) -> None:
         (ResourceConfig(cpu=0, ram="900g"), r"memory.* 900.0 GiB"),
         (ResourceConfig.with_gpu("H100", 8), "GPU"),
     ):
-        for order in (program("true", resources=resources), function(print, resources=resources)):
+        for order in (program("true", resources=resources), function(os.getpid, resources=resources)):
             with pytest.raises(InfeasibleError, match=words):
                 cluster.launch(order)
     with pytest.raises(InfeasibleError, match="CPU"):
-        cluster.launch(function(print, resources=ONE_CPU, replicas=3))
+        cluster.launch(function(os.getpid, resources=ONE_CPU, replicas=3))
     assert {info.job_id for info in cluster.list_jobs()} == before
 
 
@@ -182,7 +186,7 @@ def test_a_job_past_its_deadline_fails_and_says_so(cluster: Cluster) -> None:
 @pytest.mark.behaviour("J079")
 def test_a_deadline_that_is_far_away_changes_nothing(cluster: Cluster) -> None:
     options = {"deadline_seconds": 3600, "grace_seconds": 0.5, "priority": -3}
-    jobs = [cluster.launch(program("true", **options)), cluster.launch(function(print, **options))]  # type: ignore[arg-type]
+    jobs = [cluster.launch(program("true", **options)), cluster.launch(function(os.getpid, **options))]  # type: ignore[arg-type]
     cluster.wait(jobs, raise_on_failure=True, timeout=PATIENCE)
 
 

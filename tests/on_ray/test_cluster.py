@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,9 @@ def test_client_with_local_ray_builds_nothing(initialised_ray: RayHead, folder: 
     client = RayClient(local=True)
     assert client._local is True
     assert RayClient()._local is False
-    request = JobRequest("r", Entrypoint.from_callable(print), environment=create_environment(pip_packages=["nope==0"]))
+    request = JobRequest(
+        "r", Entrypoint.from_callable(os.getpid), environment=create_environment(pip_packages=["nope==0"])
+    )
     assert client.submit(request).wait(LONG_PATIENCE) is JobStatus.SUCCEEDED
 
 
