@@ -134,7 +134,7 @@ class TaskLedger {
   std::vector<Lease*> unflushed_;
   std::vector<Lease*> held_back_;  // actors that rest, in the order of their calls; they are in_flush as well
   Clock::time_point held_until_;
-  WakeBudget wakes_{os::usable_cpus()};
+  WakeBudget wakes_{os::usable_cpus};
 };
 
 }  // namespace fray::client

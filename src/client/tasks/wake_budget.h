@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -24,21 +25,30 @@ class WakeBudget {
  public:
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-  explicit WakeBudget(double cpus) : most_(std::max<std::size_t>(4, static_cast<std::size_t>(2 * cpus))) {}
+  // `cpus` is asked once, when more than a few are to be woken: it reads a dozen files, and most workers call no actors.
+  explicit WakeBudget(std::function<double()> cpus) : cpus_(std::move(cpus)) {}
 
   // Whether an actor that rests may be woken at once.
-  bool take() { return woken_++ < most_; }
+  bool take() { return woken_++ < kFewest || woken_ <= most(); }
   void answered() { any_answered_ = true; }
   // The backup thread looks, a millisecond after it looked last or later.
   std::size_t refill() {
     woken_ = 0;
-    return std::exchange(any_answered_, false) ? most_ : kAll;
+    return std::exchange(any_answered_, false) ? most() : kAll;
   }
   // A thread waits for results, so all goes out.
   void reset() { woken_ = 0; }
 
  private:
-  const std::size_t most_;
+  static constexpr std::size_t kFewest = 4;
+
+  std::size_t most() {
+    if (most_ == 0) most_ = std::max(kFewest, static_cast<std::size_t>(2 * cpus_()));
+    return most_;
+  }
+
+  std::function<double()> cpus_;
+  std::size_t most_ = 0;   // 0 until it is needed
   std::size_t woken_ = 0;  // since the last look or wait
   bool any_answered_ = false;
 };

@@ -12,7 +12,7 @@ from typing import Any
 
 import fray
 import pytest
-from fray.backend.native import NativeJobContext, breakpoints
+from fray.backend.native import NativeJobContext, breakpoints, seat
 from fray.backend.native.remote_pdb import RemotePdb
 
 from tests.unit.cli.conftest import Start, program_path
@@ -249,9 +249,17 @@ def test_the_time_of_a_task_goes_on_where_it_is_stopped_as_its_time_begins_to_st
 
     monkeypatch.setenv(breakpoints.DEBUG_VARIABLE, "1")
     monkeypatch.setattr("fray._native.hold_timeout", hold_timeout)
+    monkeypatch.setattr(seat, "client_of_worker", object())
     with pytest.raises(InterruptedError):
         breakpoints.stop_task()
     assert told == [True, False]
+
+
+def test_a_breakpoint_in_what_is_no_worker_calls_pythons_own_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Any] = []
+    monkeypatch.setattr(sys, "__breakpointhook__", lambda *args: called.extend(args))
+    breakpoints.stop_task("as the fork server does, where a module that it imports has a breakpoint")
+    assert len(called) == 1
 
 
 def test_a_debugger_that_is_interrupted_as_it_closes_ends_with_its_task(monkeypatch: pytest.MonkeyPatch) -> None:

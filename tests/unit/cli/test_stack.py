@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,6 +155,41 @@ def test_a_closed_context_gives_signal_and_descriptor_back(home: Path) -> None:
     assert is_offered()
     context.close()
     assert is_offered() == before
+
+
+_OF_A_FORKED_PROGRAM = """
+import os, subprocess, sys, fray
+from fray.backend.native import NativeJobContext
+from tests.conformance.gates import Gate
+
+def waits(arrived, gate):
+    arrived.open()
+    gate.wait()
+
+def look(folder):
+    arrived, gate = (Gate.make(os.path.join(folder, name)) for name in ("arrived", "gate"))
+    with NativeJobContext(cpus=1, start_method="fork") as ctx:
+        pid = ctx.get(ctx.run(os.getpid))
+        ref = ctx.run(waits, arrived, gate)
+        arrived.wait()
+        sys.exit(subprocess.run([sys.argv[1], "stack", "--json", "--no-py-spy", "--pid", str(pid)]).returncode)
+
+ctx = fray.init(cpus=1)
+ctx.get(ctx.run(os.getpid))
+child = os.fork()
+if child == 0:
+    look(sys.argv[2])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_worker_of_a_program_that_was_forked_from_one_with_workers_shows_its_own_stack(home: Path) -> None:
+    command = [sys.executable, "-c", _OF_A_FORKED_PROGRAM, program_path(), str(home)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 * SLOWNESS, check=False)
+    assert done.returncode == 0, done.stderr
+    [shown] = json.loads(done.stdout)["processes"]
+    [thread] = shown["threads"]
+    assert "waits" in [frame["function"] for frame in thread["frames"]]
 
 
 def test_a_process_of_nobody_is_not_found(ctx: NativeJobContext, fray_program: Program) -> None:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
+from fray.backend.native import seat
 
 if TYPE_CHECKING:
     import socket
@@ -35,25 +36,25 @@ def socket_name(driver: int | str, worker: int | str) -> str:
 
 
 _session: RemotePdb | None = None
-_folder = ""
-"""The folder of the session."""
 
 
-def install(folder: str) -> None:
-    """Make `breakpoint()` call `stop_task` in this worker, unless the user chose another debugger."""
-    global _folder
-    _folder = folder
+def install() -> None:
+    """Make `breakpoint()` call `stop_task` in workers that are forked from here, unless the user chose a debugger."""
     if "PYTHONBREAKPOINT" not in os.environ:
         sys.breakpointhook = stop_task
 
 
 def stop_task(*args: Any, **kwargs: Any) -> None:
-    """Stop at the caller of `breakpoint()` and wait for a terminal.
+    """Stop at the caller of `breakpoint()` and wait for a terminal; in what is no worker, do as Python does.
 
     Raises:
         RuntimeError: the driver was not started with ``debug=True``.
     """
     global _session
+    worker = seat.client_of_worker
+    if worker is None:  # the fork server, which imports a module that has a breakpoint
+        sys.__breakpointhook__(*args, **kwargs)
+        return
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     driver = os.environ.get(DEBUG_VARIABLE)
     if not driver:
@@ -67,7 +68,7 @@ def stop_task(*args: Any, **kwargs: Any) -> None:
 
             try:
                 _native.hold_timeout(True)
-                _session = RemotePdb(_wait_for_terminal(driver, frame), _session_ended)
+                _session = RemotePdb(_wait_for_terminal(driver, worker.session_folder(), frame), _session_ended)
             except BaseException:
                 _native.hold_timeout(False)
                 raise
@@ -98,13 +99,13 @@ def end_debugging() -> None:
         _session.finish()
 
 
-def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
+def _wait_for_terminal(driver: str, folder: str, frame: FrameType) -> socket.socket:
     import socket
 
     name = socket_name(driver, os.getpid())
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
-        short_path(_folder, name) as path,
+        short_path(folder, name) as path,
     ):
         try:
             listener.bind(path)

@@ -43,6 +43,7 @@ def main(fd: int, collects: bool) -> None:
     if traces_are_asked_for():
         with suppress(ImportError):  # the program has told the user that OpenTelemetry is missing
             import_module("fray._trace_recorder")
+    worker.prepare()
     if names:
         gc.collect()
     gc.freeze()

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from fray import _failures, _native, _traces
 from fray._failures import describe_exception
 from fray._native import FunctionKind, Interrupt
-from fray._stack_dump import offer_stacks
+from fray._stack_dump import begin_stack_file, offer_stacks_in_forks
 from fray.backend.native import breakpoints, seat
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
@@ -37,6 +37,7 @@ __all__ = [
     "may_retry",
     "on_interrupt",
     "pack_exception",
+    "prepare",
     "traced",
     "use_threads",
 ]
@@ -134,6 +135,14 @@ def _find(name: str) -> Any:
     return found
 
 
+def prepare() -> None:
+    """Set up what all workers have in common, in the fork server: each would need memory of its own for it."""
+    _write_each_line_at_once()
+    breakpoints.install()
+    _traces.only_children()
+    offer_stacks_in_forks()
+
+
 def main(process: int, control_fd: int, page_fd: int) -> None:
     """Run tasks until the node lets go of this process; never returns."""
     global _pid
@@ -142,14 +151,11 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     _draw_seeds()
     # A child has to find the context of this worker, which it can neither use nor make.
     os.register_at_fork(before=_context, after_in_child=_be_nobodys_worker)
-    _write_each_line_at_once()
-    offer_stacks()
+    begin_stack_file()
     try:
         client = _native.become_worker(process, control_fd)
     except NodeDiedError:
         os._exit(1)  # the node ended this worker before it had begun; no message can be sent
-    breakpoints.install(client.session_folder())
-    _traces.only_children()
     seat.client_of_worker = client
     failure = None
     try:
