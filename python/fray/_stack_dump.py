@@ -11,7 +11,6 @@ import fcntl
 import os
 import signal
 import threading
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -45,7 +44,7 @@ def offer_stacks() -> None:
             return
         try:
             _offer.file = _new_file()
-            faulthandler.register(_SIGNAL, file=_offer.file, all_threads=True, chain=False)
+            _write_into(_offer.file)
         except OSError:  # no descriptor is free: the program has worse problems
             _close()
 
@@ -56,21 +55,24 @@ def offer_stacks_in_forks() -> None:
     To set it up takes a fifth of a millisecond, and memory that each worker would have to itself.
     """
     if _offer.users:  # by the program of which this process is a copy, with another file and signals that are reset
-        faulthandler.unregister(_SIGNAL)
-        _offer.users = 0
-        _close()
+        _withdraw()
     offer_stacks()
 
 
 def begin_stack_file() -> None:
-    """Give this process, which was forked a moment ago, a file of its own under the number that the signal knows."""
-    if _offer.file < 0:
+    """Give this process, which was forked a moment ago and has closed the files of its parent, a file of its own.
+
+    Without one it does not answer: a file that it opens later could get the number that the signal writes to.
+    """
+    inherited, _offer.file = _offer.file, -1
+    if inherited < 0:
         return
-    with suppress(OSError):
-        file = _new_file()
-        if file != _offer.file:
-            os.dup2(file, _offer.file, inheritable=False)
-            os.close(file)
+    try:
+        _offer.file = _new_file()
+        if _offer.file != inherited:  # where it is the same, which is usual, the signal knows it already
+            _write_into(_offer.file)
+    except OSError:
+        _withdraw()
 
 
 def withdraw_stacks() -> None:
@@ -78,8 +80,17 @@ def withdraw_stacks() -> None:
     with _offer.lock:
         _offer.users -= 1
         if _offer.users == 0 and _offer.file >= 0:
-            faulthandler.unregister(_SIGNAL)
-            _close()
+            _withdraw()
+
+
+def _withdraw() -> None:
+    faulthandler.unregister(_SIGNAL)
+    _offer.users = 0
+    _close()
+
+
+def _write_into(file: int) -> None:
+    faulthandler.register(_SIGNAL, file=file, all_threads=True, chain=False)
 
 
 def _new_file() -> int:

@@ -192,6 +192,41 @@ def test_a_worker_of_a_program_that_was_forked_from_one_with_workers_shows_its_o
     assert "waits" in [frame["function"] for frame in thread["frames"]]
 
 
+_FORKED_WORKER = """
+import os, resource, signal, sys
+from fray import _stack_dump
+
+taken, most = map(int, sys.argv[1:])
+held = [os.dup(0) for _ in range(taken)]
+_stack_dump.offer_stacks_in_forks()
+parents = _stack_dump._offer.file
+os.closerange(3, 256)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+_stack_dump.begin_stack_file()
+file = _stack_dump._offer.file
+caught = next(line for line in open("/proc/self/status") if line.startswith("SigCgt:"))
+answers = bool(int(caught.split()[1], 16) & 1 << (_stack_dump._SIGNAL - 1))
+if answers:
+    signal.raise_signal(_stack_dump._SIGNAL)
+print(parents, file, answers, file >= 0 and "File" in os.pread(file, 4096, 0).decode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "most_files", "shown"),
+    [
+        (0, 256, "16 16 True True"),
+        (30, 256, "34 16 True True"),  # its parent had the numbers from 3 to 32 in use
+        (0, 16, "16 -1 False False"),
+    ],
+    ids=["under the same number", "under another number", "that may have none"],
+)
+def test_a_forked_worker_answers_into_a_file_of_its_own_or_not_at_all(taken: int, most_files: int, shown: str) -> None:
+    command = [sys.executable, "-c", _FORKED_WORKER, str(taken), str(most_files)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 * SLOWNESS, check=False)
+    assert done.stdout.strip() == shown, done.stderr
+
+
 def test_a_process_of_nobody_is_not_found(ctx: NativeJobContext, fray_program: Program) -> None:
     done = fray_program("stack", "--pid", 1)
     assert (done.returncode, done.stdout) == (3, "")

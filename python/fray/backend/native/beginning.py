@@ -7,7 +7,6 @@ the other way round: what both need is imported once, before the copy.
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -114,28 +113,15 @@ def begin(
 def _begin_copies(
     options: dict[str, Any], prestart: int, extra_env: Mapping[str, str], namespace: str, debug: bool, asked_for: bool
 ) -> Begun:
-    with _no_collection():
+    from fray.backend.native.loading import uncollected_imports  # which the copies need, and nobody else
+
+    with uncollected_imports():
         for module in _SHARED_BY_COPIES:
             import_module(module)
     needs = Needs(of_copies=True)
     with closing_on_failure(needs):
         opening = fork_embedded(options, prestart, extra_env, needs.path, asked_for)
         return Begun(opening, needs, namespace, extra_env, debug)
-
-
-@contextmanager
-def _no_collection() -> Generator[None, None, None]:
-    """Keep the garbage collector from what the block imports, of which it would find next to nothing to collect.
-
-    Only for a process with one thread: another one could set the collector meanwhile.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 @contextmanager

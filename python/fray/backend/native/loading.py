@@ -20,7 +20,7 @@ from fray.backend.native.needs import FILE_NAME, HEADER_BYTES, Known
 from fray.backend.native.other_threads import other_threads, threads_that_stay
 from fray.backend.native.threads import use_threads
 
-__all__ = ["Loading", "frozen_imports"]
+__all__ = ["Loading", "frozen_imports", "uncollected_imports"]
 
 _PATIENCE_WITH_THREADS = 0.02
 """Seconds in which threads that an import has joined leave; after that nothing is shared, which costs only time."""
@@ -64,16 +64,28 @@ class Loading:
 
 
 @contextmanager
-def frozen_imports() -> Generator[None, None, None]:
-    """Keep the garbage collector from what the block imports: it leaves next to nothing, and is there to be shared."""
+def uncollected_imports() -> Generator[None, None, None]:
+    """Switch the garbage collector off while the block imports, which leaves next to nothing to collect.
+
+    For a process with one thread: another one could set the collector meanwhile.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if collects:
             gc.enable()
+
+
+@contextmanager
+def frozen_imports() -> Generator[None, None, None]:
+    """Keep the garbage collector from what the block imports for good: it is there to be shared."""
+    with uncollected_imports():
+        try:
+            yield
+        finally:
+            gc.freeze()
 
 
 def _import(name: str) -> None:
