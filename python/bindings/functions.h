@@ -112,8 +112,8 @@ worker::TaskLoop::Interrupt interrupt_reason();
 void hold_timeout(bool held);
 // In each forked child: process, control_fd, page_fd. Exits with the node.
 using NumberOrNone = Borrowed<"collections.abc.Callable[[], int]", PyCallable_Check, true>;
-std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop, NumberOrNone needs,
-                                                    NumberOrNone load);
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop,
+                                                    Callback load_actors, NumberOrNone needs, NumberOrNone load);
 
 // ---- actors.cc
 

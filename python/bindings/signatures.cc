@@ -124,7 +124,7 @@ void add_worker_functions(nb::module_& module) {
       .def("interrupt_reason", interrupt_reason, "What ended the running task early.")
       .def("hold_timeout", hold_timeout, "The running task's timeout stands still, or goes on.", "held")
       .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_rest",
-           "load_loop", "needs", "load")
+           "load_loop", "load_actors", "needs", "load")
       .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.")
       .def("running_task", running_task,
            "(owner, number) of the task or the actor's call that this thread runs, see Client.id_of; (0, 0): none.")

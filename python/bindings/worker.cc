@@ -273,8 +273,8 @@ void hold_timeout(bool held) {
   if (running_loop != nullptr) running_loop->hold_timeout(held);
 }
 
-std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop, NumberOrNone needs,
-                                                    NumberOrNone load) {
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, Callback load_loop,
+                                                    Callback load_actors, NumberOrNone needs, NumberOrNone load) {
   // A copy of a program that was handling an exception would name it as the context of all that its tasks raise.
   PyErr_SetExcInfo(nullptr, nullptr, nullptr);
   worker::ForkCallbacks callbacks;
@@ -283,6 +283,7 @@ std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_rest, 
   callbacks.after_fork_child = [] { PyOS_AfterFork_Child(); };
   callbacks.load_rest = [load_rest] { call_back(load_rest); };
   callbacks.load_loop = [load_loop] { call_back(load_loop); };
+  callbacks.load_actors = [load_actors] { call_back(load_actors); };
   if (!needs.is_none()) {
     const auto nothing = static_cast<long>(worker::Needs::kNothing);
     callbacks.needs = [needs, nothing] { return static_cast<worker::Needs>(answer_of(needs, nothing)); };

@@ -458,6 +458,7 @@ def run_fork_server(
     fd: int,
     load_rest: Callable[[], object],
     load_loop: Callable[[], object],
+    load_actors: Callable[[], object],
     needs: Callable[[], int] | None,
     load: Callable[[], int] | None,
 ) -> tuple[int, int, int]:

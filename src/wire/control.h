@@ -106,8 +106,9 @@ enum class ControlType : std::uint8_t {
   kExited,
   kServerReady,
   kLoadLoop,
+  kLoadActors,
 };
-constexpr ControlType last_of(ControlType) { return ControlType::kLoadLoop; }
+constexpr ControlType last_of(ControlType) { return ControlType::kLoadActors; }
 
 // A whole frame, header and body. `fds` says how many descriptors travel with it. The string is empty when the body is
 // larger than a message may be (set_length()).

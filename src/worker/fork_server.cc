@@ -42,7 +42,9 @@ constexpr int kPageFd = 4;
 constexpr int kEventsAtOnce = 128;
 constexpr std::chrono::seconds kUnknownLimit{1};  // how long a request waits until it is known what is needed
 constexpr std::chrono::seconds kLoadLimit{20};
-constexpr int kLookMilliseconds = 2;  // between two questions for what is needed, while requests wait
+constexpr int kLookMilliseconds = 2;    // between two questions for what is needed, while requests wait
+constexpr int kMostWithoutRest = 4;     // workers that are forked before the rest is loaded
+constexpr int kRestMilliseconds = 250;  // since a fork: first calls are over by then, or take long
 
 using Clock = std::chrono::steady_clock;
 
@@ -83,6 +85,7 @@ class ForkServer {
   bool watch(int operation, int fd, std::uint32_t events, void* name) const;
   Status watch_signals();
   bool read_node();
+  bool load_for(wire::ControlType type);
   std::optional<ForkedWorker> serve_requests();
   Way way_of(const Request& request) const;
   std::optional<ForkedWorker> start_loader();
@@ -92,6 +95,7 @@ class ForkServer {
   void relay(wire::Incoming& frame);
   void give_up_loader();
   std::optional<ForkedWorker> spawn(ProcessId process, std::vector<os::Fd> fds);
+  int patience() const;
   void load_rest();
   ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
   void guard(ProcessId process, GuardedFork forked);
@@ -115,7 +119,9 @@ class ForkServer {
   std::optional<Loader> loader_;
   bool may_load_ = true;
   bool has_loop_ = false;
+  bool has_actors_ = false;
   bool has_rest_ = false;
+  int forked_ = 0;
 };
 
 Status ForkServer::prepare() {
@@ -138,6 +144,7 @@ Status ForkServer::prepare_loader(const ForkServer& parent) {
   mask_before_ = parent.mask_before_;
   files_before_ = parent.files_before_;
   has_loop_ = parent.has_loop_;
+  has_actors_ = parent.has_actors_;
   has_rest_ = true;  // a loader loads all at once
   may_load_ = false;
   return watch_signals();
@@ -172,9 +179,9 @@ std::optional<ForkedWorker> ForkServer::serve() {
     if (std::exchange(watches_output, node_.has_output()) != node_.has_output()) {
       watch(EPOLL_CTL_MOD, node_.fd(), watches_output ? EPOLLIN | EPOLLOUT : EPOLLIN, &node_);
     }
-    const int count =
-        ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, requests_.empty() ? -1 : kLookMilliseconds);
+    const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, patience());
     if (count < 0 && errno != EINTR) break;
+    if (count == 0 && requests_.empty()) load_rest();
     bool signalled = false;
     bool of_loader = false;
     std::uint32_t of_node = 0;
@@ -207,6 +214,12 @@ std::optional<ForkedWorker> ForkServer::serve() {
   return std::nullopt;
 }
 
+// Milliseconds to wait for something to happen; -1 for as long as it takes.
+int ForkServer::patience() const {
+  if (!requests_.empty()) return kLookMilliseconds;
+  return has_rest_ || forked_ == 0 ? -1 : kRestMilliseconds;
+}
+
 bool ForkServer::read_node() {
   Status filled = node_.fill();
   wire::Incoming frame;
@@ -215,16 +228,22 @@ bool ForkServer::read_node() {
     if (!next.is_ok()) return false;
     if (!*next) break;
     auto type = static_cast<wire::ControlType>(frame.header.type);
-    if (type == wire::ControlType::kLoadLoop) {
-      if (std::exchange(has_loop_, true)) continue;
-      if (callbacks_.load_loop) callbacks_.load_loop();
-      if (loader_) loader_->socket.queue(wire::frame(type));
-      continue;
-    }
+    if (load_for(type)) continue;
     if (type != wire::ControlType::kSpawn || frame.fds.size() != 4) return false;
     requests_.push_back({static_cast<ProcessId>(frame.header.id), std::move(frame.fds), Clock::now()});
   }
   return filled.is_ok();
+}
+
+// Whether that is what the node asks for.
+bool ForkServer::load_for(wire::ControlType type) {
+  const bool is_loop = type == wire::ControlType::kLoadLoop;
+  if (!is_loop && type != wire::ControlType::kLoadActors) return false;
+  if (std::exchange(is_loop ? has_loop_ : has_actors_, true)) return true;
+  const std::function<void()>& load = is_loop ? callbacks_.load_loop : callbacks_.load_actors;
+  if (load) load();
+  if (loader_) loader_->socket.queue(wire::frame(type));
+  return true;
 }
 
 // ---- The loader ----
@@ -235,8 +254,8 @@ std::optional<ForkedWorker> ForkServer::serve_requests() {
       case Way::kHere: {
         Request request = std::move(requests_.front());
         requests_.pop_front();
+        if (forked_++ >= kMostWithoutRest) load_rest();
         if (auto worker = spawn(request.process, std::move(request.fds))) return worker;
-        load_rest();
         break;
       }
       case Way::kLoader: {
@@ -414,7 +433,7 @@ std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os:
   return std::nullopt;
 }
 
-// The first worker can run its first call meanwhile, so the node is told of that worker first.
+// Workers that were forked already can run their first calls meanwhile, so the node is told of them first.
 void ForkServer::load_rest() {
   if (std::exchange(has_rest_, true) || !callbacks_.load_rest) return;
   (void)node_.flush().is_ok();  // a broken socket ends the loop

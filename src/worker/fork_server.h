@@ -2,7 +2,7 @@
 //
 //   ForkedWorker worker = run_fork_server(fd, callbacks);   // returns only in the forked children, once in each
 //
-// Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited and kLoadLoop with the node. Each worker has a
+// Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited, kLoadLoop and kLoadActors with the node. Each worker has a
 // guardian (guardian.h), which ends the processes that the worker leaves behind. The fork server is a subreaper as
 // well: it inherits what a guardian leaves that was killed, and kills it.
 //
@@ -43,10 +43,12 @@ struct ForkCallbacks {
   std::function<void()> before_fork;
   std::function<void()> after_fork_parent;
   std::function<void()> after_fork_child;
-  // Called once, after the first worker was forked: loads what further workers share and the first one needs only later.
+  // Called once, when there is time after the first workers or too many would go without: loads what further workers
+  // share and first calls seldom need.
   std::function<void()> load_rest;
-  // Called at most once: loads what event loops need, so that further workers share it.
+  // Called at most once each: they load what event loops and what actors need, so that further workers share it.
   std::function<void()> load_loop;
+  std::function<void()> load_actors;
   // Asked before each fork, and again every few milliseconds while the answer is kUnknown.
   std::function<Needs()> needs;
   // Called in the loader: loads what is needed. False: nothing was loaded, or what was loaded cannot be forked.

@@ -30,6 +30,7 @@ constexpr const char* kBootstrap =
     "sys.path[:] = own + [os.fsdecode(path) for path in paths if path]\n"
     "fd = int(sys.argv[1])\n"
     "del sys.argv[1:], paths, file, own\n"
+    "from fray import _by_value\n"  // for the first function
     "from fray.backend.native import fork_server\n"
     "fork_server.main(fd, collects)\n";
 
@@ -97,6 +98,11 @@ void ForkServerLink::spawn_worker(ProcessId worker, std::vector<os::Fd> fds) {
 
 void ForkServerLink::load_loop() {
   socket_.queue(wire::frame(wire::ControlType::kLoadLoop));
+  flush();
+}
+
+void ForkServerLink::load_actors() {
+  socket_.queue(wire::frame(wire::ControlType::kLoadActors));
   flush();
 }
 

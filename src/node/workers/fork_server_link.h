@@ -49,7 +49,9 @@ class ForkServerLink {
   pid_t pid() const { return pid_; }
   // `fds`: control socket, stdout, stderr, worker page.
   void spawn_worker(ProcessId worker, std::vector<os::Fd> fds);
+  // What event loops and what actors need is loaded before it forks again.
   void load_loop();
+  void load_actors();
   std::string last_lines() const { return output_.text(); }
   // Reads the output of the fork server to the end: after its death, before last_lines().
   void drain_output();

@@ -115,7 +115,7 @@ void LeaseCarrier::end_unreachable(ProcessId client, LeaseId lease) {
 
 void LeaseCarrier::open_home(ProcessId home, WorkerKeyId key, bool event_loop) {
   keys_.define_own(home, key);
-  if (event_loop) processes_.expect_loop(key);
+  processes_.expect_actor(key, event_loop);
 }
 
 void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkShape shape) {

@@ -63,7 +63,7 @@ class LeaseCarrier {
   void lease_broken(ProcessId client, LeaseId lease);
 
   // Homes of actors. A home keeps its worker key until it is closed, even when the client that defined the key forgets it.
-  // With `event_loop`, fork servers of the key load what event loops need.
+  // With `event_loop`, the actor's calls run in one.
   void open_home(ProcessId home, WorkerKeyId key, bool event_loop);
   void demand_for_home(ProcessId home, ProcessId root, WorkShape shape);
   void close_home(ProcessId home);

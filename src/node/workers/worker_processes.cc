@@ -140,7 +140,12 @@ Status WorkerProcesses::ensure_server(WorkerKeyId number) {
   Status started = number == kFirstKey && started_
                        ? key.server->adopt(*std::exchange(started_, std::nullopt))
                        : key.server->start(ForkServerCommand::of(key.description, key.prepared));
-  if (!started.is_ok()) key.server.reset();
+  if (!started.is_ok()) {
+    key.server.reset();
+    return started;
+  }
+  if (key.expected_actors > 1) key.server->load_actors();
+  if (key.expected_loops > 1) key.server->load_loop();
   return started;
 }
 
@@ -264,11 +269,13 @@ void WorkerProcesses::expect_end(ProcessId worker) {
   if (auto found = workers_.find(worker); found != workers_.end()) found->second.expected = true;
 }
 
-void WorkerProcesses::expect_loop(WorkerKeyId number) {
+void WorkerProcesses::expect_actor(WorkerKeyId number, bool event_loop) {
   auto found = keys_.find(number);
   if (found == keys_.end()) return;
   Key& key = found->second;
-  if (std::exchange(key.expects_loop, true) && key.server && key.server->is_running()) key.server->load_loop();
+  const bool is_running = key.server && key.server->is_running();
+  if (++key.expected_actors == 2 && is_running) key.server->load_actors();
+  if (event_loop && ++key.expected_loops == 2 && is_running) key.server->load_loop();
 }
 
 void WorkerProcesses::server_ended(WorkerKeyId number) {

@@ -103,8 +103,9 @@ class WorkerProcesses {
   // Called when a worker was told to end, or has said that it ends: it is killed if it lives a few seconds later.
   void will_end(ProcessId worker);
   void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs
-  // Called when a worker of this key will run an event loop: from the second on, the fork server loads asyncio for all.
-  void expect_loop(WorkerKeyId key);
+  // Called when a worker of this key will host an actor: from the second on, the fork server loads for all what actors
+  // need, and asyncio where their calls run in an event loop.
+  void expect_actor(WorkerKeyId key, bool event_loop);
   // Called when a child process of the node was reaped.
   void child_ended(const os::Ended& ended);
   // Whether the process is a fork server, or makes the environment of one.
@@ -125,7 +126,8 @@ class WorkerProcesses {
     std::uint32_t failures = 0;                          // starts that have failed in a row
     std::string reason;
     bool blames_env = false;
-    bool expects_loop = false;
+    std::uint64_t expected_actors = 0;
+    std::uint64_t expected_loops = 0;
 
     bool is_awake() const { return server || preparation || !uses.empty(); }
   };

@@ -67,7 +67,7 @@ def test_worker_begins_without_what_only_some_calls_need() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []
 
 
-def test_workers_but_the_first_share_what_the_fork_server_has_loaded_meanwhile() -> None:
+def test_workers_but_the_first_four_share_what_the_fork_server_has_loaded_meanwhile() -> None:
     class Look:
         def __init__(self) -> None:
             self.loaded = "fray.backend.native.engine" in sys.modules
@@ -80,8 +80,8 @@ def test_workers_but_the_first_share_what_the_fork_server_has_loaded_meanwhile()
 
     with fray.create_job_ctx("local", max_workers=2) as ctx:
         assert ctx.get(ctx.run(pow, 2, 3)) == 8
-        actors = [ctx.create_actor(Look) for _ in range(4)]
-        assert sum(ctx.get([actor.has_engine() for actor in actors])) >= 3
+        actors = [ctx.create_actor(Look) for _ in range(8)]
+        assert sum(ctx.get([actor.has_engine() for actor in actors])) >= 4
         assert all(ctx.get([actor.asks() for actor in actors]))
 
 

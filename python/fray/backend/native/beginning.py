@@ -11,12 +11,14 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from fray._checks import check_actor_name
 from fray._settings import default_namespace
 from fray.backend.native.address import refuse_settings
 from fray.backend.native.breakpoints import DEBUG_VARIABLE
+from fray.backend.native.imported import inside_of
 from fray.backend.native.launch import (
     Opening,
     attach,
@@ -40,7 +42,6 @@ _SHARED_BY_COPIES = (
     "fray.backend.native.fork_server",
     "fray.backend.native.worker",
     "fray.job.batches",
-    "fray._by_value",
 )
 """Modules that this process needs next and that its copies need, too."""
 
@@ -118,10 +119,25 @@ def _begin_copies(
     with uncollected_imports():
         for module in _SHARED_BY_COPIES:
             import_module(module)
+        if _has_functions_of_its_own():
+            import_module("fray._by_value")
     needs = Needs(of_copies=True)
     with closing_on_failure(needs):
         opening = fork_embedded(options, prestart, extra_env, needs.path, asked_for)
         return Begun(opening, needs, namespace, extra_env, debug)
+
+
+def _has_functions_of_its_own() -> bool:
+    """Return whether tasks are likely to be functions or to use classes of the main script, which travel by value.
+
+    What is typed at a prompt and in a notebook is yet to come. A script whose only function is called ``main`` has its
+    tasks elsewhere.
+    """
+    names = inside_of("__main__")
+    return "__file__" not in names or any(
+        name != "main" and issubclass(type(value), (FunctionType, type)) and value.__module__ == names["__name__"]
+        for name, value in list(names.items())
+    )
 
 
 @contextmanager

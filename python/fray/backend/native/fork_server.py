@@ -20,8 +20,8 @@ from fray.backend.native.threads import use_threads
 
 __all__ = ["main"]
 
-_REST = ("fray.backend.native.context", "fray.backend.native.engine", "fray.backend.native.actor_host")
-"""Modules that a worker needs when its code first uses a context, or when it becomes an actor."""
+_REST = ("fray._by_value", "fray.backend.native.context", "fray.backend.native.engine")
+"""Modules that a worker needs when it gets a function by value, or when its code first uses a context."""
 
 
 def main(fd: int, collects: bool) -> None:
@@ -35,7 +35,6 @@ def main(fd: int, collects: bool) -> None:
     """
     from fray.backend.native import worker
 
-    import_module("fray._by_value")  # for the first function
     names = [name for name in os.environ.get(PRELOAD_VARIABLE, "").split(",") if name]
     for name in names:
         import_module(name)
@@ -56,12 +55,12 @@ def main(fd: int, collects: bool) -> None:
         return loading is not None and loading.load()
 
     needs, load_needs = (loading.needs, load) if loading else (None, None)
-    process, control_fd, page_fd = _native.run_fork_server(fd, load_rest, _load_loop, needs, load_needs)
+    process, control_fd, page_fd = _native.run_fork_server(fd, load_rest, _load_loop, _load_actors, needs, load_needs)
     worker.main(process, control_fd, page_fd)
 
 
 def load_rest() -> None:
-    """Load what the first worker begins without: it may run its first call meanwhile, and all later ones share it."""
+    """Load what the first workers begin without: they may run their first calls meanwhile, and later ones share it."""
     with frozen_imports():
         for name in _REST:
             import_module(name)
@@ -73,6 +72,12 @@ def _loading() -> Loading | None:
         return Loading(path) if isinstance(path, str) else None
     except OSError:  # the driver has ended, or the kernel denies access to its files
         return None
+
+
+def _load_actors() -> None:
+    """Import what a worker needs when it becomes an actor."""
+    with frozen_imports():
+        import_module("fray.backend.native.actor_host")
 
 
 def _load_loop() -> None:

@@ -1,7 +1,7 @@
 """The Python side of a worker process. The fork server imports it before it forks any.
 
-What a call may do without is imported where it is used: the fork server has it imported for all workers but the first,
-which begins meanwhile.
+What a call may do without is imported where it is used: the fork server has it imported for all workers but the first
+few, which begin meanwhile.
 """
 
 from __future__ import annotations
