@@ -14,6 +14,7 @@
 
 #include "cluster/log_lines.h"
 #include "cluster_answers.h"
+#include "documents.h"
 #include "model/job_json.h"
 #include "model/json_text.h"
 #include "signatures.h"
@@ -25,8 +26,6 @@ namespace fray::python {
 namespace {
 
 using client::JobClient;
-
-std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 // Asks the node without the GIL and returns its answer.
 template <typename Ask>
@@ -44,33 +43,8 @@ door::Patience patience_of(std::optional<double> seconds = {}) {
 }
 
 using Ids = std::vector<std::string>;
-using nlohmann::json;
-
-// Converts a document of Python: dicts, lists, texts, bytes, numbers, booleans and None. In memory a text may have
-// bytes that are not UTF-8, as names of files may.
-json as_json(nb::handle value) {
-  if (value.is_none()) return nullptr;
-  if (nb::isinstance<nb::bytes>(value)) return text_of(nb::cast<nb::bytes>(value));
-  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
-  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
-  if (nb::isinstance<nb::int_>(value)) {
-    int beyond = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
-    return beyond == 0 ? json(number) : json(PyLong_AsDouble(value.ptr()));  // beyond every range: the check refuses it
-  }
-  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
-  if (nb::isinstance<nb::dict>(value)) {
-    json object = json::object();
-    for (auto [name, item] : nb::cast<nb::dict>(value)) object[as_json(name).get<std::string>()] = as_json(item);
-    return object;
-  }
-  json array = json::array();
-  for (nb::handle item : value) array.push_back(as_json(item));
-  return array;
-}
-
 std::string submit(JobClient& self, const nb::dict& order) {
-  Members members(as_json(order));
+  Members members(json_of(order));
   JobSpec spec;
   Status taken = take_job_spec(members, &spec, true);
   if (taken.is_ok()) taken = members.end();

@@ -21,6 +21,7 @@ NB_MODULE(_native, module) {
   }
   fray::python::add_enums(module);
   fray::python::add_functions(module);
+  fray::python::add_documents(module);
   fray::python::add_jobs(module);
 }
 #undef PyInit__native

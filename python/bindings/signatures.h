@@ -11,6 +11,7 @@ namespace fray::python {
 
 void add_enums(nanobind::module_& module);
 void add_functions(nanobind::module_& module);
-void add_jobs(nanobind::module_& module);  // jobs.cc
+void add_documents(nanobind::module_& module);  // documents.cc
+void add_jobs(nanobind::module_& module);       // jobs.cc
 
 }  // namespace fray::python

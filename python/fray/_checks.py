@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import cast
+
+from fray._units import is_finite
 
 __all__ = [
     "MOST_RETURNS",
@@ -81,7 +82,7 @@ def check_amount(value: object, what: str) -> None:
     """Raise unless `value` is a finite number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{what} must be a number of at least 0, got {value!r}")
-    if not math.isfinite(value) or value < 0:
+    if not is_finite(value) or value < 0:
         raise ValueError(f"{what} must be a finite number of at least 0, got {value!r}")
 
 

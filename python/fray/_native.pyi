@@ -514,6 +514,9 @@ def list_actors(client: Client) -> list[tuple[str, str]]:
 def kill_actor(actor: ObjectRef, no_restart: bool) -> None:
     """Ends the actor's process; with `no_restart` the actor as well."""
 
+def json_text(document: dict[str, object]) -> str:
+    """The document as JSON; the module json takes a millisecond to import."""
+
 class JobLog:
     """A job's output."""
 

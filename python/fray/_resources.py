@@ -7,9 +7,10 @@ here only the form is checked.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, cast
+
+from fray._units import is_finite
 
 __all__ = ["DEVICE_KINDS", "check_resources"]
 
@@ -64,7 +65,7 @@ def _check_amount(name: str, amount: object, owner: str) -> float:
     if isinstance(amount, bool) or not hasattr(amount, "__float__"):
         raise TypeError(f"{owner}: the amount of {name!r} must be a number, got {amount!r}")
     number = amount if isinstance(amount, (int, float)) else float(cast("Any", amount))
-    if not math.isfinite(number) or number < 0:
+    if not is_finite(number) or number < 0:
         raise ValueError(f"{owner}: the amount of {name!r} must be a finite number of at least 0, got {amount!r}")
     if name in DEVICE_KINDS and number > 1 and number != int(number):
         raise ValueError(f"{owner}: {name!r} must be a whole number of devices or a fraction of one, got {amount!r}")

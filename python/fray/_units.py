@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["amount_text", "bytes_text", "parse_bytes"]
+__all__ = ["amount_text", "bytes_text", "is_finite", "parse_bytes"]
 
 _FACTORS = {
     "": 1,
@@ -61,6 +61,14 @@ def parse_bytes(amount: int | float | str, what: str, *, binary: bool = False) -
         value = float(match[1]) * factor if "." in match[1] else int(match[1]) * factor
     else:
         value = amount
-    if not math.isfinite(value) or value <= 0:
+    if not is_finite(value) or value <= 0:
         raise ValueError(f"{what} must be more than zero bytes, got {amount!r}")
     return int(value)
+
+
+def is_finite(number: float) -> bool:
+    """Return whether a number is finite as a float, for which whole numbers may be too large."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False

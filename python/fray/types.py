@@ -6,7 +6,6 @@ reported at the line that has it.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from fray._checks import (
 from fray._lazy import lazy_attribute
 from fray._passwords import without_passwords
 from fray._resources import check_resources
+from fray._units import is_finite
 from fray._version import VERSION
 
 if TYPE_CHECKING:  # from the modules that have them, which know nothing of this one
@@ -320,7 +320,7 @@ def _check_timeout(timeout: object) -> None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"TaskOptions: timeout must be seconds or None, got {timeout!r}")
-    if not math.isfinite(timeout) or timeout <= 0:
+    if not is_finite(timeout) or timeout <= 0:
         raise ValueError(f"TaskOptions: timeout must be a finite number of seconds above 0, got {timeout!r}")
 
 

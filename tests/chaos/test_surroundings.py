@@ -46,6 +46,7 @@ def test_what_python_passes_over_in_its_path_does_not_matter(entries: str) -> No
         ({"cpus": 200_000}, "cpus must be from 0 to 100000, not 200000"),
         ({"cpus": float("nan")}, "cpus must be a finite number above 0, got nan"),
         ({"cpus": float("inf")}, "cpus must be a finite number above 0, got inf"),
+        ({"cpus": 10**400}, "cpus must be a finite number above 0, got 1000"),
         ({"cpus": -1}, "cpus must be a finite number above 0, got -1"),
         ({"memory": 1e300}, "memory_bytes must be from 0 to 90.9 TiB, not 8.674e+281 EiB"),
         ({"store_memory": -5}, "store_memory must be a finite number above 0, got -5"),

@@ -98,7 +98,7 @@ def test_lists_of_generators_beside_other_values(ctx: JobContext, retries):
 
 
 @pytest.mark.behaviour("T037")
-@pytest.mark.parametrize("batch", [1, 7, 1000])
+@pytest.mark.parametrize("batch", [1, 7, 1000, 10**30])
 def test_fixed_batches(ctx: JobContext, batch: int):
     assert list(ctx.map(square, range(50), batch=batch)) == [x * x for x in range(50)]
 
@@ -125,3 +125,5 @@ def test_wrong_arguments_of_map(ctx: JobContext):
         ctx.map(square, [1], options=TaskOptions(num_returns=2))
     with pytest.raises(TypeError):
         ctx.map(square, 5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"one iterable .* zip\(first, second\)"):
+        ctx.map(pow, [1, 2], [3, 4])  # type: ignore[arg-type]

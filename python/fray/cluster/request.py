@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import ClassVar, cast
 
 from fray._checked_keywords import CheckedKeywords
 from fray._checks import check_count
+from fray._units import is_finite
 from fray.cluster.entrypoint import Entrypoint
 from fray.cluster.environment import EnvironmentConfig
 from fray.cluster.resources import ResourceConfig
@@ -123,7 +123,7 @@ def _check_seconds(value: object, field_name: str) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"JobRequest: {field_name} must be a number of seconds or None, got {value!r}")
-    if not math.isfinite(value) or value < 0:
+    if not is_finite(value) or value < 0:
         raise ValueError(f"JobRequest: {field_name} must be a finite number of at least 0, got {value!r}")
     if value == 0 and field_name == "deadline_seconds":
         raise ValueError("JobRequest: deadline_seconds must be above 0; leave it out for no deadline")

@@ -8,6 +8,7 @@ alone in its batch, as an argument of the task, so that the engine waits for its
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -61,6 +62,11 @@ def map_items(
         raise TypeError(f"map: options must be a TaskOptions(...), got {type(options).__name__}")
     if options.num_returns != 1:
         raise ValueError(f"map: every item has one result; num_returns must be 1, got {options.num_returns}")
+    if isinstance(batch, Iterable) and not isinstance(batch, str):
+        raise TypeError(
+            "map takes one iterable of items; for a function of several arguments write "
+            "map(lambda each: fn(*each), zip(first, second))"
+        )
     if batch != "auto":
         _check_positive(batch, "batch", "'auto' or ")
     if max_in_flight is not None:
@@ -94,7 +100,7 @@ class _Mapper:
         self._exhausted = False
         self._held_ref: list[Any] = []
         self._auto = batch == "auto" and options.timeout is None
-        self._size = 1 if batch == "auto" else batch
+        self._size = 1 if batch == "auto" else min(batch, sys.maxsize)
         self._smallest = 1
         self._max_items = max_in_flight
         self._window = max(1, TASKS_PER_WORKER * engine.parallelism)

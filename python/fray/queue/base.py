@@ -13,12 +13,13 @@ A lease that has expired but was not taken back yet is still valid.
 
 from __future__ import annotations
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from fray._units import is_finite
 
 __all__ = ["Lease", "Queue", "QueueOfOne", "check_most", "check_seconds", "end_all", "invalid_lease"]
 
@@ -174,7 +175,7 @@ def check_seconds(name: str, seconds: object) -> float:
     """Return `seconds` if it is a possible waiting time."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise TypeError(f"{name} must be a number of seconds, got {seconds!r}")
-    if not math.isfinite(seconds) or seconds < 0:
+    if not is_finite(seconds) or seconds < 0:
         raise ValueError(f"{name} must be a finite number of seconds of at least 0, got {seconds!r}")
     return seconds
 

@@ -75,6 +75,7 @@ def test_other_names_are_refused(name, kind, text: str):
         ({"deadline_seconds": 0}, ValueError, "deadline_seconds must be above 0"),
         ({"deadline_seconds": "2h"}, TypeError, "deadline_seconds must be a number of seconds"),
         ({"grace_seconds": -1}, ValueError, "grace_seconds must be a finite number"),
+        ({"grace_seconds": 10**400}, ValueError, "grace_seconds must be a finite number"),
         ({"grace_seconds": float("inf")}, ValueError, "grace_seconds must be a finite number"),
         ({"deadline": 5}, TypeError, "write deadline_seconds=n for 'deadline'"),
         ({"replicas": 0}, ValueError, "replicas must be at least 1, got 0"),

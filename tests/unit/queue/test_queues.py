@@ -169,7 +169,8 @@ def test_lease_of_nobody_is_refused(queue: Queue[object], lease_id: str):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "kind"), [(-1, ValueError), (float("inf"), ValueError), (float("nan"), ValueError), ("1", TypeError)]
+    ("seconds", "kind"),
+    [(-1, ValueError), (float("inf"), ValueError), (float("nan"), ValueError), (10**400, ValueError), ("1", TypeError)],
 )
 def test_impossible_times_are_refused(queue: Queue[object], seconds, kind):
     queue.push("a")

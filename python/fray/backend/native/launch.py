@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Generator, Mapping
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 from fray import _native
 from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
+from fray._units import is_finite
 from fray.backend.native.address import expand
 from fray.backend.native.needs import NEEDS_OPTION
 from fray.backend.native.programs import cpp_worker_program, fray_program
@@ -60,7 +60,7 @@ def check_settings(
             continue
         if isinstance(amount, bool) or not isinstance(amount, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{name} must be a number, got {amount!r}")
-        if not math.isfinite(amount) or amount <= 0:
+        if not is_finite(amount) or amount <= 0:
             raise SettingsError(f"{name} must be a finite number above 0, got {amount!r}; leave it out for the default")
     if memory_threshold is not None and memory_threshold > 1:
         raise SettingsError(f"memory_threshold is a share of the memory, from 0 to 1, got {memory_threshold!r}")
@@ -156,9 +156,7 @@ def fork_embedded(
 
 
 def _settings_text(options: dict[str, Any]) -> str:
-    import json  # not needed by the processes of a node, which import this module too
-
-    return json.dumps({key: value for key, value in options.items() if value is not None})
+    return _native.json_text({key: value for key, value in options.items() if value is not None})
 
 
 def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Opening:
