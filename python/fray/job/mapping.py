@@ -62,6 +62,13 @@ def map_items(
         raise TypeError(f"map: options must be a TaskOptions(...), got {type(options).__name__}")
     if options.num_returns != 1:
         raise ValueError(f"map: every item has one result; num_returns must be 1, got {options.num_returns}")
+    _check_batch(batch)
+    if max_in_flight is not None:
+        _check_positive(max_in_flight, "max_in_flight", "None or ")
+    return _Mapper(engine, fn, items, batch, max_in_flight, options).results(ordered)
+
+
+def _check_batch(batch: object) -> None:
     if isinstance(batch, Iterable) and not isinstance(batch, str):
         raise TypeError(
             "map takes one iterable of items; for a function of several arguments write "
@@ -69,9 +76,6 @@ def map_items(
         )
     if batch != "auto":
         _check_positive(batch, "batch", "'auto' or ")
-    if max_in_flight is not None:
-        _check_positive(max_in_flight, "max_in_flight", "None or ")
-    return _Mapper(engine, fn, items, batch, max_in_flight, options).results(ordered)
 
 
 def _check_positive(value: object, what: str, other: str) -> None:
