@@ -135,7 +135,9 @@ def _has_functions_of_its_own() -> bool:
     """
     names = inside_of("__main__")
     return "__file__" not in names or any(
-        name != "main" and issubclass(type(value), (FunctionType, type)) and value.__module__ == names["__name__"]
+        name != "main"
+        and issubclass(type(value), (FunctionType, type))
+        and getattr(value, "__module__", None) == names.get("__name__")
         for name, value in list(names.items())
     )
 
