@@ -29,7 +29,10 @@ json json_of(nb::handle value) {
   if (nb::isinstance<nb::int_>(value)) {
     int beyond = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
-    return beyond == 0 ? json(number) : json(PyLong_AsDouble(value.ptr()));  // beyond every range: the check refuses it
+    if (beyond == 0) return number;
+    const double rounded = PyLong_AsDouble(value.ptr());  // beyond every range: who reads the document refuses it
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    return rounded;
   }
   if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
   if (nb::isinstance<nb::dict>(value)) {

@@ -2,7 +2,8 @@
 //
 // Threading:  any thread with the GIL.
 // Ownership:  values.
-// Failure:    nanobind::cast_error for a text that is not UTF-8; what iterating over an unknown object raises.
+// Failure:    nanobind::cast_error for a text that is not UTF-8; the exception of Python for a number beyond a float, and
+//             for an object of another kind that cannot be iterated over.
 #pragma once
 
 #include <nanobind/nanobind.h>

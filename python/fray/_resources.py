@@ -61,12 +61,12 @@ def _check_key(key: object, owner: str) -> str:
     return key
 
 
-def _check_amount(name: str, amount: object, owner: str) -> float:
+def _check_amount(name: str, amount: Any, owner: str) -> float:
     if isinstance(amount, bool) or not hasattr(amount, "__float__"):
         raise TypeError(f"{owner}: the amount of {name!r} must be a number, got {amount!r}")
-    number = amount if isinstance(amount, (int, float)) else float(cast("Any", amount))
-    if not is_finite(number) or number < 0:
+    if not is_finite(amount) or float(amount) < 0:
         raise ValueError(f"{owner}: the amount of {name!r} must be a finite number of at least 0, got {amount!r}")
+    number = amount if isinstance(amount, (int, float)) else float(amount)
     if name in DEVICE_KINDS and number > 1 and number != int(number):
         raise ValueError(f"{owner}: {name!r} must be a whole number of devices or a fraction of one, got {amount!r}")
     if name == "memory":

@@ -143,7 +143,7 @@ void visit_messages_of_fork_servers(auto&& visit) {
   visit(Message<kExited, Exited>{kForkServer, "process"});
   visit(Message<kServerReady>{kForkServer});
   visit(Message<kLoadLoop>{kForkServer, "", "to the server: what event loops need is loaded before it forks again"});
-  visit(Message<kLoadActors>{kForkServer, "", "the same for what actors need"});
+  visit(Message<kLoadActors>{kForkServer, "", "to the server: what actors need is loaded before it forks again"});
 }
 
 void visit_messages(auto&& visit) {

@@ -44,7 +44,7 @@ constexpr std::chrono::seconds kUnknownLimit{1};  // how long a request waits un
 constexpr std::chrono::seconds kLoadLimit{20};
 constexpr int kLookMilliseconds = 2;    // between two questions for what is needed, while requests wait
 constexpr int kMostWithoutRest = 4;     // workers that are forked before the rest is loaded
-constexpr int kRestMilliseconds = 250;  // since a fork: first calls are over by then, or take long
+constexpr int kRestMilliseconds = 250;  // in which nothing happens: first calls are over by then, or take long
 
 using Clock = std::chrono::steady_clock;
 
@@ -121,7 +121,7 @@ class ForkServer {
   bool has_loop_ = false;
   bool has_actors_ = false;
   bool has_rest_ = false;
-  int forked_ = 0;
+  int forked_ = 0;  // workers, those that the loader has forked not counted
 };
 
 Status ForkServer::prepare() {

@@ -43,8 +43,8 @@ struct ForkCallbacks {
   std::function<void()> before_fork;
   std::function<void()> after_fork_parent;
   std::function<void()> after_fork_child;
-  // Called once, when there is time after the first workers or too many would go without: loads what further workers
-  // share and first calls seldom need.
+  // Called once: when nothing happens for a quarter of a second after the first worker, or before the fifth one. Loads
+  // what first calls seldom need, so that further workers share it.
   std::function<void()> load_rest;
   // Called at most once each: they load what event loops and what actors need, so that further workers share it.
   std::function<void()> load_loop;

@@ -27,6 +27,7 @@ class Actor:
         return os.getpid()
 """
 _PROGRAM = """
+import sys
 import fray
 from fray import TaskOptions
 from calls import Actor, adder, forker, has
@@ -66,6 +67,11 @@ def test_a_script_without_functions_for_tasks_begins_without_cloudpickle(
     assert run(tmp_path, text) == [expected]
 
 
+def test_a_prompt_begins_with_cloudpickle_for_what_is_typed_later() -> None:
+    text = "import sys, fray; ctx = fray.init(cpus=1); print('cloudpickle' in sys.modules, end='')"
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "True"
+
+
 def test_functions_by_value_work_where_cloudpickle_was_not_expected(tmp_path: Path) -> None:
     text = """
         with fray.init(cpus=2) as ctx:
@@ -86,6 +92,18 @@ def test_later_workers_share_what_the_first_one_began_without(tmp_path: Path, me
             print("shared")
     """
     assert run(tmp_path, text) == ["False", "shared"]
+
+
+def test_the_rest_is_loaded_in_a_pause_where_only_one_worker_was_forked(tmp_path: Path) -> None:
+    text = """
+        with fray.init(cpus=1, start_method="fork") as ctx:
+            server = ctx.get(ctx.create_task(forker))
+            print("_uuid" in sys.modules)  # an extension, which cloudpickle needs
+            while "/_uuid." not in open(f"/proc/{server}/maps").read():
+                pass
+            print(ctx.get(ctx.create_task(has, ("cloudpickle",))))  # it was forked before
+    """
+    assert run(tmp_path, text) == ["False", "False"]
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver"])

@@ -7,6 +7,7 @@ import dataclasses
 import pickle
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import get_args, get_origin
 
 import fray
@@ -45,7 +46,7 @@ def test_misspelt_resource_says_what_was_meant(key: str):
         TaskOptions(resources={key: 1})
 
 
-@pytest.mark.parametrize("amount", [-1, -0.5, float("nan"), float("inf"), 10**400])
+@pytest.mark.parametrize("amount", [-1, -0.5, float("nan"), float("inf"), 10**400, Fraction(10**400)])
 def test_impossible_amounts_are_refused(amount: float):
     with pytest.raises(ValueError, match="'CPU' must be a finite number of at least 0"):
         TaskOptions(resources={"CPU": amount})

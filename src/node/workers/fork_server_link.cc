@@ -30,7 +30,6 @@ constexpr const char* kBootstrap =
     "sys.path[:] = own + [os.fsdecode(path) for path in paths if path]\n"
     "fd = int(sys.argv[1])\n"
     "del sys.argv[1:], paths, file, own\n"
-    "from fray import _by_value\n"  // for the first function
     "from fray.backend.native import fork_server\n"
     "fork_server.main(fd, collects)\n";
 

@@ -18,13 +18,19 @@ from fray.backend.native.loading import Loading, frozen_imports
 from fray.backend.native.needs import NEEDS_OPTION
 from fray.backend.native.threads import use_threads
 
-__all__ = ["main"]
+__all__ = ["main", "serve"]
 
 _REST = ("fray._by_value", "fray.backend.native.context", "fray.backend.native.engine")
 """Modules that a worker needs when it gets a function by value, or when its code first uses a context."""
 
 
 def main(fd: int, collects: bool) -> None:
+    """Do what `serve` does in a new interpreter, of whose program nothing is known but that most have functions."""
+    import_module("fray._by_value")  # for the first function
+    serve(fd, collects)
+
+
+def serve(fd: int, collects: bool) -> None:
     """Serve the node's spawn requests on `fd`; in each forked child, become a worker.
 
     The caller has switched the garbage collector off, which would find almost nothing after the imports.

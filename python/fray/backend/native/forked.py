@@ -203,7 +203,7 @@ def _become_fork_server(link: int, output: int, copy: Copy) -> NoReturn:
     from fray.backend.native import fork_server
 
     context = Context() if copy.is_hidden else copy_context()
-    context.run(fork_server.main, link, collects)
+    context.run(fork_server.serve, link, collects)
     os._exit(0)
 
 
