@@ -37,7 +37,10 @@ Status TaskLedger::take_answers(Lease* lease, bool* answered) {
     if (!more.is_ok() || !more.value()) break;
     handle(lease, frame);
     *answered = true;
-    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) lease->stalled = false;
+    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) {
+      lease->stalled = false;
+      lease->rested = false;
+    }
   }
   lease->is_read = false;
   return read;

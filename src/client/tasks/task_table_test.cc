@@ -111,7 +111,7 @@ class TaskTableTest : public ::testing::Test {
     task->function = function_;
     task->first_result = result;
     task->retries_left = retries;
-    task->queue = table_.queue({.resources = cpu_, .key = key_}, 0);
+    task->queue = table_.queue({.resources = cpu_, .key = key_}, depth_);
     for (std::uint16_t i = 1; i < returns; ++i) {
       auto* another = new Object;
       another->id = objects_.own_id(objects_.take_sequence(1));
@@ -186,7 +186,8 @@ class TaskTableTest : public ::testing::Test {
   TaskTable table_{link_, ledger_};
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   ResourceSet cpu_;
-  std::uint32_t key_ = 0;  // of what is submitted
+  std::uint32_t key_ = 0;    // of what is submitted
+  std::uint32_t depth_ = 0;  // of the same; above 0 a worker is sent tasks ahead from its first one on
   std::vector<Object*> results_;
   std::uint32_t demand_ = 0;
   std::uint32_t known_leases_ = 0;  // that the last demand told of
@@ -234,6 +235,36 @@ TEST_F(TaskTableTest, TaskOfUnknownRunTimeIsNotQueuedBehindAnother) {
   grant(1, &worker);
   worker.read();
   EXPECT_EQ(worker.tasks.size(), 1u);
+}
+
+// Its function was short so far, but the task that runs may wait for the next one, by a file for instance.
+TEST_F(TaskTableTest, TaskIsNotQueuedBehindTheFirstOneAfterARestWhileAnotherWorkerMayCome) {
+  FakeWorker first, second;
+  grant_first(&first);
+  Object* running = submit();
+  Object* next = submit();
+  ledger_.flush();
+  first.read();
+  EXPECT_EQ(first.tasks.back(), running->id.sequence);
+  read_node();
+  EXPECT_EQ(demand_, 1u);
+  grant(2, &second);
+  second.read();
+  EXPECT_EQ(second.tasks, std::vector{next->id.sequence});
+}
+
+TEST_F(TaskTableTest, WorkerThatHasAnsweredSinceItsRestIsSentTasksAhead) {
+  FakeWorker worker;
+  grant_first(&worker);
+  Object* first = submit();
+  for (int i = 0; i < 4; ++i) submit();
+  worker.read();
+  const std::size_t before = worker.tasks.size();
+  worker.answer(first->id.sequence);
+  ledger_.receive(lease(0));
+  ledger_.flush();
+  worker.read();
+  EXPECT_EQ(worker.tasks.size(), before + 4);
 }
 
 TEST_F(TaskTableTest, DemandOfATaskThatIsCancelledIsWithdrawn) {
@@ -346,6 +377,7 @@ TEST_F(TaskTableTest, AnswerThatBreaksOffInItsSecondValueFailsEachResultOnce) {
 }
 
 TEST_F(TaskTableTest, FunctionTravelsOnceForEachLease) {
+  depth_ = 1;
   FakeWorker worker;
   function_->mean_ns = 1000;
   for (int i = 0; i < 5; ++i) submit();
@@ -395,6 +427,7 @@ TEST_F(TaskTableTest, EverythingSubmittedAndNeverFetchedLeavesOnTicks) {
 }
 
 TEST_F(TaskTableTest, ReturnedTasksGoElsewhereExactlyOnce) {
+  depth_ = 1;
   FakeWorker first, second;
   function_->mean_ns = 1'000'000;
   for (int i = 0; i < 4; ++i) submit();
@@ -442,6 +475,7 @@ TEST_F(TaskTableTest, TaskOf100MillisecondsIsNotSentAhead) {
 }
 
 TEST_F(TaskTableTest, TaskThatIsAskedBackEndsAsCancelledWhenItsWorkerReturnsIt) {
+  depth_ = 1;
   FakeWorker worker;
   function_->mean_ns = 1'000'000;
   Object* running = submit();
@@ -460,6 +494,7 @@ TEST_F(TaskTableTest, TaskThatIsAskedBackEndsAsCancelledWhenItsWorkerReturnsIt) 
 }
 
 TEST_F(TaskTableTest, TaskThatIsAskedBackAndHasBegunGoesOn) {
+  depth_ = 1;
   FakeWorker worker;
   function_->mean_ns = 1'000'000;
   submit();
@@ -479,6 +514,7 @@ TEST_F(TaskTableTest, TaskThatIsAskedBackAndHasBegunGoesOn) {
 }
 
 TEST_F(TaskTableTest, AnswerToAnEarlierRecallSaysNothingOfATaskThatIsAskedBackAfterIt) {
+  depth_ = 1;
   FakeWorker worker;
   function_->mean_ns = 1'000'000;
   submit();
@@ -497,6 +533,7 @@ TEST_F(TaskTableTest, AnswerToAnEarlierRecallSaysNothingOfATaskThatIsAskedBackAf
 }
 
 TEST_F(TaskTableTest, TaskThatIsAskedBackIsNotRunElsewhereWhenItsWorkerDies) {
+  depth_ = 1;
   FakeWorker first, second;
   function_->mean_ns = 1'000'000;
   Object* started = submit(1);
@@ -568,6 +605,7 @@ TEST_F(TaskTableTest, ResultThatArrivedBeforeTheDeathCounts) {
 }
 
 TEST_F(TaskTableTest, ResultThatArrivedBeforeATaskIsSentToAWorkerThatHasLeftCounts) {
+  depth_ = 1;
   FakeWorker worker, second;
   function_->mean_ns = 1000;
   Object* result = submit();
@@ -665,6 +703,7 @@ TEST_F(TaskTableTest, CancelledInTheQueueNeverLeaves) {
 }
 
 TEST_F(TaskTableTest, CancelledAmongManyInTheQueueLeaveTheOthersInTheirOrder) {
+  depth_ = 1;
   constexpr std::size_t kCount = 400;
   std::vector<Object*> tasks;
   for (std::size_t i = 0; i < kCount; ++i) tasks.push_back(submit());
@@ -700,6 +739,7 @@ TEST_F(TaskTableTest, DemandDoesNotCountWhatWasCancelledInTheQueue) {
 
 // The worker had given the task back before the word of its end arrived.
 TEST_F(TaskTableTest, CancelThatMeetsTheTaskOnItsWayBackCounts) {
+  depth_ = 1;
   FakeWorker first, second;
   function_->mean_ns = 1'000'000;
   Object* running = submit();
@@ -791,6 +831,7 @@ TEST_F(TaskTableTest, ReclaimTakesIdleLeasesAtOnceAndBusyOnesWhenDone) {
 }
 
 TEST_F(TaskTableTest, IdleWorkerMakesTheOtherGiveUpWhatItHasNotStarted) {
+  depth_ = 1;
   FakeWorker busy, idle;
   function_->mean_ns = 1000;
   for (int i = 0; i < 20; ++i) submit();
