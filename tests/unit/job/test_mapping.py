@@ -109,7 +109,16 @@ def test_in_order_context_takes_no_item_ahead():
     assert taken == [0, 1]
 
 
-def test_leaving_early_cancels_the_rest():
+@pytest.mark.parametrize("max_in_flight", [None, 10])
+def test_a_closed_iterator_gives_no_more_of_the_batch_that_it_was_in(max_in_flight):
+    results = LocalJobContext().map(abs, range(20), batch=5, max_in_flight=max_in_flight)
+    assert next(results) == 0
+    results.close()
+    assert list(results) == []
+
+
+@pytest.mark.parametrize("leave", [lambda results: results.pop().close(), lambda results: results.clear()])
+def test_leaving_early_cancels_the_rest(leave):
     from fray import ThreadContext
 
     stop = threading.Event()
@@ -122,8 +131,9 @@ def test_leaving_early_cancels_the_rest():
         return item
 
     with ThreadContext(max_workers=1) as context:
-        results = context.map(work, range(10), batch=1)
-        assert next(results) == 0
-        results.close()
+        results = [context.map(work, range(10), batch=1)]
+        assert next(results[0]) == 0
+        leave(results)
         stop.set()
-    assert len(ran) <= 3
+        assert context.get(context.run(abs, -1)) == 1
+    assert ran in ([0], [0, 1]), "the third was to be cancelled"
