@@ -76,6 +76,8 @@ class TaskFuture(Future[T]):
     """Whether `concurrent.futures` has asked for waiters or callbacks."""
     ref: Any = None
     """The task's ref from when it is handed to the context until it has ended."""
+    interrupted = False
+    """Whether the call is to be cancelled as soon as it has its ref."""
 
     def __init__(self, owner: Owner) -> None:
         # Not super().__init__(), which makes a condition and two lists.

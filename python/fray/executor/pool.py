@@ -118,6 +118,7 @@ class CallPool:
         with self._lock:
             futures = [*self._in_flight, *self._waiting]
         for future in reversed(futures):
+            future.interrupted = True  # before its ref is read: see _send()
             ref = future.ref
             if not future.cancel() and ref is not None and not self.context.closed:
                 self.context.cancel(ref)
@@ -151,6 +152,8 @@ class CallPool:
                 self.context.create_task(fn)  # raises the error
             future.ref = ref = self.context.engine.submit(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
+            if future.interrupted:  # perhaps before it had its ref
+                self.context.cancel(ref)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
