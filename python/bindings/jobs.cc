@@ -43,6 +43,7 @@ door::Patience patience_of(std::optional<double> seconds = {}) {
 }
 
 using Ids = std::vector<std::string>;
+
 std::string submit(JobClient& self, const nb::dict& order) {
   Members members(json_of(order));
   JobSpec spec;

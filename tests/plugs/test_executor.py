@@ -667,42 +667,40 @@ def test_nothing_waits_for_a_call_whose_submission_was_interrupted(
     assert ends(executor)
 
 
-class PickledAt:
+class PickledWhenAllowed:
     """Says that it is being pickled, and waits until it may be."""
 
     def __init__(self) -> None:
-        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.begun, self.allowed = threading.Event(), threading.Event()
 
     def __reduce__(self) -> tuple[Any, ...]:
         self.begun.set()
-        assert self.may_end.wait(WITHIN)
+        assert self.allowed.wait(WITHIN)
         return int, ()
 
 
-def wait_beside(argument: object, gate: Gate) -> None:
+def wait_with(argument: object, gate: Gate) -> None:
     gate.wait()
 
 
 @pytest.mark.parametrize("queued", [False, True])
-def test_interrupt_cancels_a_call_that_is_being_submitted(
+def test_interrupt_cancels_a_call_that_another_thread_is_submitting(
     native: fray.JobContext, gate: Callable[[], Gate], queued: bool
 ) -> None:
-    argument, never, first = PickledAt(), gate(), gate()
+    argument, never, first = PickledWhenAllowed(), gate(), gate()
     calls: list[futures.Future[Any]] = []
-    ends_by_itself = fray.TaskOptions(timeout=WITHIN)
-    with fray.Executor(1, context=native, options=ends_by_itself) as executor:
-        if queued:  # the executor's own thread submits it
+    with fray.Executor(1, context=native, options=fray.TaskOptions(timeout=WITHIN)) as executor:
+        submit = threading.Thread(target=lambda: calls.append(executor.submit(wait_with, argument, never)))
+        if queued:  # so that the executor's own thread submits it
             executor.submit(wait_at, first)
-            calls.append(executor.submit(wait_beside, argument, never))
+        submit.start()
+        if queued:
+            submit.join(WITHIN)
             first.open()
-        submits = threading.Thread(target=lambda: calls.append(executor.submit(wait_beside, argument, never)))
-        if not queued:
-            submits.start()
         assert argument.begun.wait(WITHIN)
         executor.interrupt()
-        argument.may_end.set()
-        if not queued:
-            submits.join(WITHIN)
+        argument.allowed.set()
+        submit.join(WITHIN)
         with pytest.raises(futures.CancelledError):
             calls[0].result(WITHIN)
         assert executor.submit(add, 1).result(WITHIN) == 2, "calls are taken as before"

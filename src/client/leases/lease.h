@@ -60,7 +60,7 @@ struct Lease {
   bool is_read = false;       // its answers are being taken
   bool hung_up = false;       // a send has failed meanwhile, so it ends when they are taken
   bool stalled = false;       // its running task is slow: nothing is queued behind it until it answers
-  bool rested = true;         // it was idle before its running task: it has not shown how long those of now take
+  bool rested = true;         // has answered no task since it was granted, or since it was last idle
   std::uint32_t recalls = 0;  // unanswered questions for the tasks that its worker has not started
   Clock::time_point idle_since;
   Clock::time_point last_answer;

@@ -60,13 +60,13 @@ void TaskTable::ready(Task* task, bool again) {
 std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
   if (lease.idle()) return 1;
   if (lease.stalled) return 0;
-  const bool all_are_here = lease.queue->order.usable() >= lease.queue->most_leases;
   // See docs/concepts/scheduling.md, "What is sent ahead".
-  if (lease.rested && !all_are_here && next.queue->shape.depth == 0) return 0;
+  if (lease.rested && lease.queue->told > 0 && next.queue->shape.depth == 0) return 0;
   std::uint64_t before = lease.sent.back()->function->mean_ns;
   if (before == 0 || next.function->mean_ns == 0) return 0;
   const std::uint64_t longer = std::max(before, next.function->mean_ns);
   std::size_t depth = depth_for(longer);
+  const bool all_are_here = lease.queue->order.usable() >= lease.queue->most_leases;
   if (depth == 1 && longer <= kLongestSentAheadNs && all_are_here) depth = 2;
   return depth > lease.sent.size() ? depth - lease.sent.size() : 0;
 }
