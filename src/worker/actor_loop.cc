@@ -256,9 +256,13 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
     if (cancels_started_) cancel_started();
     if (!inbox_.empty()) {
       ActorCall* call = take();
+      const bool alone = mode_ == Mode::kSerial && inbox_.empty() && !callers_.is_any_dirty();
+      patience_ns_ = alone && was_short_ ? kPatienceNs : kSlowNs;
+      const bool is_patient = patience_ns_ > kSlowNs;
+      if (is_patient) slow_watch_.begin_patiently(call->started_ns);
       if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call
       lock.unlock();
-      client_.guard();
+      if (!is_patient) client_.guard();
       return call;
     }
     callers_.flush_all();
@@ -281,6 +285,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
     lock.unlock();
     hooks.before_sleep();
     lock.lock();
+    if (running_.empty()) slow_watch_.rest();
     if (!stop_ && inbox_.empty()) read_ready(-1);
     reader_busy_ = false;
     lock.unlock();
@@ -299,6 +304,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   client_.tasks().forget_started(call->ordinal);
   MutexLock lock(mutex_);
   const std::uint64_t duration_ns = os::monotonic_ns() - call->started_ns;
+  was_short_ = duration_ns < kShortNs;
   if (Caller* caller = callers_.find(call->caller)) {
     wire::ResultHead head;
     head.started_ns = call->started_ns;
@@ -398,8 +404,9 @@ client::DutyPlan ActorLoop::look() {
   check_descriptors();
   const std::uint64_t now = os::monotonic_ns();
   plan.streams = begin_rate_.streams(begun_, now);
+  slow_watch_.looked(now);
   if (!running_.empty() && now - running_.back().started_ns < kSlowNs) {
-    plan.look_at(time_of(running_.back().started_ns + kSlowNs));
+    plan.look_at(time_of(running_.back().started_ns + patience_ns_));
     return plan;
   }
   // The running call is slow: read cancels and send finished answers, also those to cancelled calls.

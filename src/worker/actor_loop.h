@@ -25,7 +25,9 @@
 #include "model/worker_page.h"
 #include "os/process/crowded_cpu.h"
 #include "wire/direct.h"
+#include "worker/begin_rate.h"
 #include "worker/caller_sockets.h"
+#include "worker/pacing.h"
 #include "worker/task_loop.h"
 #include "worker/untaken_items.h"
 
@@ -147,7 +149,9 @@ class ActorLoop : public client::WorkerDuty {
   bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;  // a running call has this set
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
-  SlowWatch slow_watch_;  // changed with mutex_ held
+  bool was_short_ FRAY_GUARDED_BY(mutex_) = false;               // the call that ended last
+  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;  // with the call that began last
+  SlowWatch slow_watch_;                                         // changed with mutex_ held
   os::CrowdedCpu crowd_;  // of the one thread that spins; where several threads run calls, none of them spins
   std::uint32_t taken_ FRAY_GUARDED_BY(mutex_) = 0;  // calls that were taken since a thread last looked for more
 };

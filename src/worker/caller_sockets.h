@@ -50,6 +50,7 @@ class CallerSockets {
 
   // Notes for flush_all() that the caller's socket has output.
   void mark_dirty(std::uint64_t id, Caller& caller);
+  bool is_any_dirty() const { return !dirty_.empty(); }
   void flush_all();
   void flush(std::uint64_t id, Caller& caller);
 

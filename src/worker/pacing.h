@@ -14,9 +14,11 @@
 namespace fray::worker {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr std::uint64_t kSpinNs = 20'000;       // of looking for the next frame before the thread sleeps
-constexpr std::uint64_t kSlowNs = 1'000'000;    // a task that has run so long is slow: others do not wait for its end
-constexpr std::size_t kFlushBytes = 64u << 10;  // of answers that are collected before they are sent
+constexpr std::uint64_t kSpinNs = 20'000;         // of looking for the next frame before the thread sleeps
+constexpr std::uint64_t kSlowNs = 1'000'000;      // a task that has run so long is slow: others do not wait for its end
+constexpr std::uint64_t kShortNs = 200'000;       // a task that took less is likely to be short again
+constexpr std::uint64_t kPatienceNs = 5'000'000;  // with such a task, if nobody else waits for its end
+constexpr std::size_t kFlushBytes = 64u << 10;    // of answers that are collected before they are sent
 
 inline std::chrono::steady_clock::time_point time_of(std::uint64_t monotonic_ns) {
   constexpr std::uint64_t kMostNs = 1ull << 62;

@@ -208,6 +208,7 @@ bool TaskLoop::next_frame(Frame* frame) {
       lock.lock();
       continue;
     }
+    slow_watch_.rest();
     pollfd set{socket_.fd(), static_cast<short>(socket_.has_output() ? POLLIN | POLLOUT : POLLIN), 0};
     lock.unlock();
     executor_.before_sleep();
@@ -306,11 +307,10 @@ void TaskLoop::run_task(const Frame& frame) {
   task.client = leased_to_;
   task.read(in);
   const std::uint64_t started = os::monotonic_ns();
-  begin(task, started);
-  client_.guard();
+  meter_.begin(task.head.function);
+  if (begin(task, started) == kSlowNs) client_.guard();
   page_.started(task, task.name, started);
   Outcome outcome;
-  meter_.begin(task.head.function);
   if (in.ok()) {
     client::Submission::set_depth(task.head.depth + 1);
     client::Client::set_call({task.client, task.number, task.name});
@@ -342,8 +342,11 @@ void TaskLoop::run_task(const Frame& frame) {
   if (retiring_) return_unstarted(wire::ReturnReason::kRetiring);
 }
 
-void TaskLoop::begin(const TaskView& task, std::uint64_t now) {
+std::uint64_t TaskLoop::begin(const TaskView& task, std::uint64_t now) {
   MutexLock lock(mutex_);
+  const bool alone = inbox_.empty() && !socket_.has_output() && task.head.timeout_seconds <= 0;
+  patience_ns_ = alone && meter_.is_short() ? kPatienceNs : kSlowNs;
+  if (patience_ns_ > kSlowNs) slow_watch_.begin_patiently(now);
   ++begun_;
   running_ = task.number;
   running_name_ = task.name;
@@ -354,6 +357,7 @@ void TaskLoop::begin(const TaskView& task, std::uint64_t now) {
   untaken_ = {};
   held_ns_ = held_since_ns_ = 0;
   was_held_ = false;
+  return patience_ns_;
 }
 
 void TaskLoop::answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
@@ -427,9 +431,10 @@ client::DutyPlan TaskLoop::look() {
   MutexLock lock(mutex_);
   const std::uint64_t now = os::monotonic_ns();
   plan.streams = begin_rate_.streams(begun_, now);
+  slow_watch_.looked(now);
   if (running_ == 0) return plan;
   if (now - started_ns_ < kSlowNs) {
-    plan.look_at(time_of(started_ns_ + kSlowNs));
+    plan.look_at(time_of(started_ns_ + patience_ns_));
     return plan;
   }
   if (connected_) look_at_slow();

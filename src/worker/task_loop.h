@@ -31,6 +31,7 @@
 #include "worker/begin_rate.h"
 #include "worker/idle_watch.h"
 #include "worker/kept_functions.h"
+#include "worker/pacing.h"
 #include "worker/slow_watch.h"
 #include "worker/task_meter.h"
 #include "worker/untaken_items.h"
@@ -156,8 +157,8 @@ class TaskLoop : public client::WorkerDuty {
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
-  // Notes what runs from now on, for the backup thread.
-  void begin(const TaskView& task, std::uint64_t now);
+  // Notes what runs from now on, for the backup thread. Returns after how long the thread is to look.
+  std::uint64_t begin(const TaskView& task, std::uint64_t now);
   // Writes the answer of a task that has ended behind those that were not sent yet.
   void answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
               const Outcome& outcome) FRAY_REQUIRES(mutex_);
@@ -227,10 +228,11 @@ class TaskLoop : public client::WorkerDuty {
   std::uint64_t end_system_call_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks that have begun so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
-  SlowWatch slow_watch_;                                     // changed with mutex_ held
-  std::uint64_t first_started_ FRAY_GUARDED_BY(mutex_) = 0;  // number of the first task that the running one starts
-  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;     // the tasks that it has started are to be cancelled
-  UntakenItems untaken_ FRAY_GUARDED_BY(mutex_);             // of the running generator
+  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;  // with the running task
+  SlowWatch slow_watch_;                                         // changed with mutex_ held
+  std::uint64_t first_started_ FRAY_GUARDED_BY(mutex_) = 0;      // number of the first task that the running one starts
+  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;         // the tasks that it has started are to be cancelled
+  UntakenItems untaken_ FRAY_GUARDED_BY(mutex_);                 // of the running generator
   Condition items_taken_;
   std::atomic<bool> stop_{false};
 };

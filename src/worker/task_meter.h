@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "wire/direct.h"
+#include "worker/pacing.h"
 
 namespace fray::worker {
 
@@ -23,10 +24,12 @@ struct TaskCost {
 
 class TaskMeter {
  public:
-  static constexpr std::uint64_t kMeasureCpuFromNs = 200'000;
+  static constexpr std::uint64_t kMeasureCpuFromNs = kShortNs;
   static constexpr std::uint64_t kMeasureMemoryFromNs = 2'000'000;
 
   void begin(std::uint64_t function);
+  // Whether the function that runs was short the last time.
+  bool is_short() const { return *last_ < kShortNs; }
   TaskCost end(std::uint64_t duration_ns);
   void forget(std::uint64_t function);
 

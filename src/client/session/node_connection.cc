@@ -13,7 +13,9 @@ namespace fray::client {
 using wire::ControlType;
 
 NodeConnection::NodeConnection(ClientMutex& mutex, ReadingKernel& kernel, os::Fd control)
-    : mutex_(mutex), kernel_(kernel), link_(std::move(control), [&kernel] { kernel.guard(); }) {}
+    : mutex_(mutex), kernel_(kernel), link_(std::move(control), [&kernel](NodeLink::Left left) FRAY_UNCHECKED_LOCKING {
+        left == NodeLink::Left::kFrames ? kernel.guard() : kernel.guard_answers();
+      }) {}
 
 NodeConnection::~NodeConnection() = default;
 

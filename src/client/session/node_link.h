@@ -9,6 +9,7 @@
 // Failure:    after the node is gone everything queued is dropped and is_open() is false.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -22,10 +23,13 @@ namespace fray::client {
 
 class NodeLink {
  public:
-  // `unsent`: see call_for_flush().
+  // What a thread leaves to others: frames that are to be sent, or nothing but answers that are to be read.
+  enum class Left : std::uint8_t { kFrames, kAnswers };
+
+  // `left`: see call_for_flush() and call_for_answers().
   explicit NodeLink(
-      os::Fd fd, std::function<void()> unsent = [] {})
-      : socket_(std::move(fd)), unsent_(std::move(unsent)) {}
+      os::Fd fd, std::function<void(Left)> left = [](Left) {})
+      : socket_(std::move(fd)), left_(std::move(left)) {}
 
   bool is_open() const { return socket_.is_open(); }
   int fd() const { return socket_.fd(); }
@@ -57,7 +61,9 @@ class NodeLink {
   }
 
   // Notes that something is to be sent at the next flush, here or on another socket of the client. For any thread.
-  void call_for_flush() { unsent_(); }
+  void call_for_flush() { left_(Left::kFrames); }
+  // Notes that all is sent, and that somebody is to read the answers.
+  void call_for_answers() { left_(Left::kAnswers); }
   // Sends what the kernel takes. False when the node is gone.
   bool flush();
   void close() { socket_.close(); }
@@ -69,7 +75,7 @@ class NodeLink {
   }
 
   wire::FrameSocket socket_;
-  std::function<void()> unsent_;
+  std::function<void(Left)> left_;
   wire::ControlType batch_type_ = wire::ControlType::kRegister;
   wire::ObjectIds batch_;
 };

@@ -142,7 +142,7 @@ void TaskLedger::send(Lease* lease, Task* task) {
   head_of(task)->may_retry = task->retries_left != 0 ? 1 : 0;
   lease->socket.output().append(task->frame);
   ++lease->buffered;
-  flush_later(lease);
+  note_unflushed(lease);
   if (lease->idle()) lease->last_answer = Clock::now();
   lease->sent.push_back(task);
   task->state = Task::State::kSent;
@@ -173,9 +173,12 @@ void TaskLedger::send_out(Lease* lease) {
   if (lease->socket.has_output()) flush_later(lease);
 }
 
+void TaskLedger::note_unflushed(Lease* lease) {
+  if (!std::exchange(lease->in_flush, true)) unflushed_.push_back(lease);
+}
+
 void TaskLedger::flush_later(Lease* lease) {
-  if (std::exchange(lease->in_flush, true)) return;
-  unflushed_.push_back(lease);
+  note_unflushed(lease);
   link_.call_for_flush();
 }
 
@@ -218,6 +221,7 @@ void TaskLedger::send_call(Lease* connection, Task* call) {
   if (was_idle) sockets_.expect(connection);
   send(connection, call);
   if ((was_idle && wakes_.take()) || connection->buffered >= kFlushFrames) send_out(connection);
+  sent_all(connection);
 }
 
 void TaskLedger::taken(Object* stream, std::uint64_t bytes) {

@@ -75,9 +75,12 @@ class TaskLedger {
   // The node is gone.
   void fail_all(StatusCode code, const std::string& message);
   std::size_t unfinished() const { return unfinished_; }
+  // No answer is due, and nothing is to be sent.
+  bool is_quiet() const { return unfinished_ == 0 && unflushed_.empty() && held_back_.empty(); }
 
   // ---- For senders ----
   void enqueue(Task* task, bool again);  // the task may be sent, once its frame is whole
+  // Whoever has sent something calls send_out() where it is urgent, and sent_all() at the end.
   void send(Lease* lease, Task* task);
   void send_call(Lease* connection, Task* call);
   void send_out(Lease* lease);
@@ -94,6 +97,9 @@ class TaskLedger {
   void watch(Lease* lease) { sockets_.add(lease); }
   void forget(Lease* lease);
   void receive(Lease* lease);  // reads and handles what its socket has
+  // What is still buffered goes out, and answers are read, some milliseconds later at the most, whatever the threads of the
+  // program do. To set the alarm for that may take as long as to wake a worker, so what is urgent is sent before.
+  void sent_all(const Lease* lease) { lease->buffered > 0 ? link_.call_for_flush() : link_.call_for_answers(); }
   // Buffered frames go out. Called before a wait.
   void flush();
   // The same for a look of the backup thread, which may hold back calls of actors that rest until the next look.
@@ -111,6 +117,7 @@ class TaskLedger {
   bool build_frame(Task* task);
   wire::Value items_to_wire(Object* stream, Task* task);
   void give_function(Lease* lease, const Function& function);
+  void note_unflushed(Lease* lease);
   void flush_later(Lease* lease);
   void send_out_all(std::vector<Lease*> leases);
   Status take_answers(Lease* lease, bool* answered);

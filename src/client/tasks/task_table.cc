@@ -72,6 +72,8 @@ std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
 }
 
 void TaskTable::dispatch(TaskQueue* queue) {
+  Lease* behind = nullptr;  // one that has not been sent all
+  Lease* last = nullptr;
   for (sweep(queue); !queue->ready.empty(); sweep(queue)) {
     Task* task = queue->ready.front();
     Lease* best = queue->order.first([&](const Lease& lease) { return room(lease, *task) > 0; });
@@ -81,8 +83,11 @@ void TaskTable::dispatch(TaskQueue* queue) {
     ledger_.send(best, task);
     queue->order.place(best);
     if (was_idle || best->buffered >= kFlushFrames) ledger_.send_out(best);
+    last = best;
+    if (best->buffered > 0) behind = best;
   }
   tell_demand(queue);
+  if (last != nullptr) ledger_.sent_all(behind != nullptr ? behind : last);
 }
 
 // ---- Answers ----
@@ -116,6 +121,7 @@ void TaskTable::was_read(Lease* lease, bool answered) {
   if (sent) tell_demand(queue);
   if (lease->idle()) lease->rested = true;
   if (lease->buffered > 0 && lease->sent.size() - lease->buffered <= kDeepest / 2) ledger_.send_out(lease);
+  if (sent) ledger_.sent_all(lease);
 }
 
 void TaskTable::broke(Lease* lease) { lease->queue->order.place(lease); }

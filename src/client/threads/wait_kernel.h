@@ -32,7 +32,8 @@
 // nobody reads, frames that nobody has sent, a task that may turn out to be slow. That sets an alarm, unless it is set
 // already: the backup thread *looks* within kTick. A leader that falls asleep takes back an alarm that it makes
 // needless. So a thousand calls in a millisecond cost one look, a call that is waited for costs none, and nobody is
-// woken for each call.
+// woken for each call. Who has sent all and leaves answers alone calls guard_answers(), whose alarm is a late one in a
+// program that waits for its calls: to set a late one costs next to nothing (os/alarm.h).
 //
 // A thread that changes something under the mutex calls changed() before it releases the mutex, which wakes the
 // sleepers that would miss the change. The leader and the backup thread have a bell each: if both slept on one bell,
@@ -69,6 +70,7 @@ struct BackupWoken {
 
 // `Sources`, all under the mutex:
 //   is_open()                         false: every wait ends
+//   is_quiet()                        whether all is sent, and no answer is due but from the node
 //   flush(), flush_some()             sends all that is buffered; all but what next_due() has a moment for
 //   read_all(), read_workers()        reads what has arrived, on all sockets or on those of workers, and acts on it
 //   watch(set), watch_version()       the sockets to sleep on, each of which read_all() reads (one that is not read would
@@ -105,6 +107,8 @@ class WaitKernel {
   static constexpr std::chrono::microseconds kSpin{20};
   // Within so long the backup thread looks at what was left to it.
   static constexpr std::chrono::milliseconds kTick{1};
+  // The same where nothing but answers is left, and there was nothing to do when it looked last.
+  static constexpr std::chrono::milliseconds kLate{5};
   // Of a thread that follows: with an end, lest it looks as if only this process could wake it
   // (os/process/thread_rest.h).
   static constexpr std::chrono::hours kLongSleep{1};
@@ -159,6 +163,16 @@ class WaitKernel {
   void guard() {
     if (guarded_ || guarded_.exchange(true)) return;
     alarm_.set(kTick);
+  }
+  // The same for a thread that has sent all, and leaves nothing but answers that nobody may read: within kLate, if there was
+  // nothing to do when the alarm rang last. So a program that waits for its calls learns to set an alarm that costs little
+  // (os/alarm.h), and one that does not wait has its answers read within kTick.
+  void guard_answers() FRAY_REQUIRES(client_mutex) {
+    if (!rang_in_vain_) return guard();
+    if (late_ || guarded_) return;
+    late_ = true;
+    alarm_.set(kLate);
+    if (guarded_) alarm_.set(kTick);  // another thread has called guard() meanwhile, and set it before
   }
   // Main threads that wait are asked whether to give up. For any thread, with or without the mutex.
   void ask_waiters() {
@@ -324,9 +338,9 @@ class WaitKernel {
   // unless the worker's duty has set it, or a look of the backup thread is due anyway, such as during a stream of
   // frames.
   void take_over() FRAY_REQUIRES(client_mutex) {
-    if (backup_asleep_ && guarded_ && !sources_.has_duty() && !is_look_due()) {
+    if (backup_asleep_ && (late_ || guarded_) && !sources_.has_duty() && !is_look_due()) {
       alarm_.cancel();
-      guarded_ = false;
+      guarded_ = late_ = false;
       watching_ = false;          // not what has been sent since it fell asleep
       asleep_due_ = polled_due_;  // an earlier one was left to the alarm
     }
@@ -368,8 +382,11 @@ class WaitKernel {
   void begin_guard(Backup& backup) { backup.marked = !guarded_.exchange(true) || backup.marked; }
   // First the alarm, then the mark: an alarm that is set in between rings for nothing, and is none to rely on. An alarm
   // that has rung goes on until it is cancelled.
-  void clear_guard(Backup& backup) {
-    if (backup.woken.alarmed || !backup.marked) alarm_.cancel();
+  void clear_guard(Backup& backup) FRAY_REQUIRES(client_mutex) {
+    if (backup.woken.alarmed || !backup.marked) {
+      alarm_.cancel();
+      late_ = false;
+    }
     backup.marked = false;
     guarded_ = false;
   }
@@ -383,9 +400,11 @@ class WaitKernel {
       ++asks_;
       tell();
     }
+    const std::uint64_t seen = progress_;
     if (!leader_asleep_) sources_.read_all();  // a leader that spins reads the sockets of workers alone
     if (!reader_busy_) told_ = news_;          // without a leader there are no followers to wake
     sources_.serve(System::now());
+    if (backup.woken.alarmed) rang_in_vain_ = progress_ == seen && sources_.is_quiet();
     // All work under the mutex is done, and some of it may have set the alarm. The rest is checked below, so it is not
     // needed.
     clear_guard(backup);
@@ -406,14 +425,15 @@ class WaitKernel {
     constexpr int kMostQuickLooks = 3;
     const TimePoint now = System::now();
     backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
-    const bool goes_on = backup.naps && progress_ != seen_;  // a stream ends with a nap in which no frame arrived
+    const bool goes_on =
+        backup.naps && progress_ > seen_ + 1;  // a nap for one frame costs as much as to be woken by it
     const bool frames = goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks;
     const bool streams = duty.streams || (frames && !leader_asleep_);
     backup.naps = streams;
     looked_at_ = now;
     seen_ = progress_;
     plan_due(now);
-    watching_ = !reader_busy_;
+    watching_ = watches_node_ = !reader_busy_;
     backup.set.clear();
     if (!watching_) sources_.watch_unsent(backup.set);  // the leader sleeps without watching these
     if (watching_ && streams) sources_.watch_node(backup.set);
@@ -421,6 +441,8 @@ class WaitKernel {
     sources_.watch_duty(backup.set);
     backup.until = TimePoint::max();
     if (asleep_due_) backup.until = *asleep_due_;
+    if (backup.until <= now)
+      backup.until = now + kTick;  // it has come during this look, which may not be able to end it
     backup.until = std::min(backup.until, duty.due);
     if (streams) backup.until = std::min(backup.until, now + kTick);
     if (backup.until <= now + kTick) {
@@ -461,9 +483,13 @@ class WaitKernel {
     }
   }
 
-  // Sets the alarm when no thread reads from now on and the backup thread sleeps without watching the sockets.
+  // Sets the alarm when no thread reads from now on and the backup thread sleeps without watching the sockets. After a call
+  // that was waited for it need not, though a leader has led meanwhile: it still sleeps on the node's socket, and nothing is
+  // due on another one.
   void guard_sockets() FRAY_REQUIRES(client_mutex) {
-    if (!reader_busy_ && backup_asleep_ && !watching_) guard();
+    if (reader_busy_ || !backup_asleep_ || watching_) return;
+    if (!watches_node_) return guard();
+    if (!sources_.is_quiet()) guard();
   }
 
   Mutex& mutex_;
@@ -485,12 +511,15 @@ class WaitKernel {
   typename System::Alarm alarm_;
   typename System::Signals signals_;
   typename System::Flag ask_wanted_{false};
-  typename System::Flag guarded_{false};        // the backup thread looks within kTick
-  typename System::Flag backup_asleep_{false};  // for longer than kTick
+  typename System::Flag guarded_{false};                     // the backup thread looks within kTick
+  bool late_ FRAY_GUARDED_BY(client_mutex) = false;          // it looks within kLate, unless a leader takes that back
+  bool rang_in_vain_ FRAY_GUARDED_BY(client_mutex) = false;  // the alarm, when it rang last
+  typename System::Flag backup_asleep_{false};               // for longer than kTick
   // Of the last look, and of the sleep that followed it:
   TimePoint looked_at_ FRAY_GUARDED_BY(client_mutex){};
-  std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;  // frames
-  bool watching_ FRAY_GUARDED_BY(client_mutex) = false;
+  std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;     // frames
+  bool watching_ FRAY_GUARDED_BY(client_mutex) = false;      // all sockets on which answers are due
+  bool watches_node_ FRAY_GUARDED_BY(client_mutex) = false;  // the node's socket, whatever has been sent since
   std::optional<TimePoint> polled_due_ FRAY_GUARDED_BY(client_mutex);
   std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // polled_due_, or an earlier one set since
   typename System::Flag stopping_{false};

@@ -1,7 +1,7 @@
 // WaitSystem: what WaitKernel runs on outside of the simulator: the client's mutex, eventfds, a timer, poll() and the clock.
 //
-// Threading:  a Bell may be rung, and an Alarm be set, from any thread, also without a lock.
-// Ownership:  a Bell owns its eventfd, an Alarm its timer.
+// Threading:  a Bell may be rung from any thread, also without a lock.
+// Ownership:  a Bell owns its eventfd.
 // Failure:    none; a full eventfd counter is readable all the same.
 #pragma once
 
@@ -14,12 +14,12 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "client/threads/client_mutex.h"
 #include "client/threads/signal_pipe.h"
 #include "client/threads/wait_kernel.h"
+#include "os/alarm.h"
 #include "os/fd.h"
 
 namespace fray::client {
@@ -51,24 +51,7 @@ struct WaitSystem {
     os::Fd event_;
   };
 
-  // Rings once, a while after it was set, until it is cancelled.
-  class Alarm {
-   public:
-    Alarm() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
-    void set(std::chrono::nanoseconds span) {
-      itimerspec times{};
-      times.it_value = timespec_of(span);
-      ::timerfd_settime(timer_.get(), 0, &times, nullptr);
-    }
-    void cancel() {
-      const itimerspec never{};
-      ::timerfd_settime(timer_.get(), 0, &never, nullptr);
-    }
-    int fd() const { return timer_.get(); }
-
-   private:
-    os::Fd timer_;
-  };
+  using Alarm = os::Alarm;
   using Signals = SignalPipe;
 
   static TimePoint now() { return Clock::now(); }
@@ -95,7 +78,8 @@ struct WaitSystem {
   }
   static bool poll(Watched& set, TimePoint until) {
     if (until == TimePoint::max()) return ::poll(set.data(), set.size(), -1) > 0;
-    const timespec left = timespec_of(std::max<std::chrono::nanoseconds>(until - now(), std::chrono::nanoseconds(0)));
+    const TimePoint begin = now();  // compared before it is subtracted: TimePoint::min() is a moment that has come, too
+    const timespec left = until <= begin ? timespec{} : timespec_of(until - begin);
     return ::ppoll(set.data(), set.size(), &left, nullptr) > 0;
   }
 };
