@@ -88,6 +88,24 @@ def test_a_cancelled_running_task_frees_its_worker(engine: Callable[..., NativeJ
     assert ctx.get(ctx.run(pid), timeout=20) == worker
 
 
+def test_a_task_whose_function_was_short_so_far_hears_that_it_is_cancelled(
+    engine: Callable[..., NativeJobContext], journal: Journal
+) -> None:
+    ctx = engine(cpus=1)
+
+    def work(hangs: bool) -> None:
+        if hangs:
+            write_pid_and_hang(journal)
+
+    for _ in range(500):  # until its worker looks no more at what the first run left behind
+        ctx.get(ctx.run(work, False), timeout=20)
+    hanging = ctx.run(work, True)
+    eventually(journal.lines)
+    ctx.cancel(hanging)
+    with pytest.raises(TaskCancelledError):
+        ctx.get(hanging, timeout=20)
+
+
 def test_a_task_that_does_not_listen_ends_with_force(engine: Callable[..., NativeJobContext], journal: Journal) -> None:
     ctx = engine(cpus=1)
     deaf = ctx.run(write_pid_and_ignore_interrupts, journal)
