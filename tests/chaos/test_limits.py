@@ -553,9 +553,11 @@ def test_a_worker_without_descriptors_for_a_lease_makes_way_for_another(
         threading.Thread(target=take, daemon=True).start()
         return os.getpid()
 
+    def has_ended_its_lease_without_descriptors() -> bool:
+        states = {row["pid"]: row["state"] for row in json.loads(ctx._client.status())["workers"]}
+        return states[first] == "idle" and len(os.listdir(f"/proc/{first}/fd")) == 64
+
     first = ctx.get(ctx.run(take_all_descriptors), timeout=20)
-    eventually(lambda: "idle" in {row["state"] for row in json.loads(ctx._client.status())["workers"]})
-    eventually(lambda: len(os.listdir(f"/proc/{first}/fd")) == 64)
     journal = Journal(str(tmp_path / "starts"))
 
     def start() -> int:
@@ -565,6 +567,8 @@ def test_a_worker_without_descriptors_for_a_lease_makes_way_for_another(
     half = TaskOptions(max_retries=0, resources={"CPU": 0.5})
 
     def run_elsewhere() -> bool:
+        # Until its lease ends, a worker that has a descriptor for it takes every task.
+        eventually(has_ended_its_lease_without_descriptors)
         refs = [ctx.create_task(start, options=half) for _ in range(10)]
         try:
             return first not in ctx.get(refs, timeout=20)
