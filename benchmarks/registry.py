@@ -12,6 +12,7 @@ from benchmarks.groups import (
     crowd,
     dashboard,
     environments,
+    event_loops,
     executors,
     faults,
     iris,
@@ -35,6 +36,7 @@ from benchmarks.row import Row
 ROWS: tuple[Row, ...] = (
     *tasks.ROWS,
     *executors.ROWS,
+    *event_loops.ROWS,
     *objects.ROWS,
     *waits.ROWS,
     *actors.ROWS,

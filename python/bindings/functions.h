@@ -96,11 +96,10 @@ struct PythonQueue {
 PythonQueue* make_queue(PythonClient* client);
 int queue_fileno(PythonQueue* self);
 Answer<Nothing> queue_add(PythonQueue* self, PythonRef* ref, Callback callback);
-Answer<Nothing> queue_watch(PythonQueue* self, PythonRef* ref, Callback callback);
 Answer<Nothing> queue_remove(PythonQueue* self, PythonRef* ref, Callback callback);
 Answer<Nothing> queue_serve_loop(PythonQueue* self);
 std::uint64_t queue_begin_wait(PythonQueue* self, PythonRef* ref);
-std::optional<std::string> queue_end_wait(PythonQueue* self, std::uint64_t number);
+std::optional<std::string> queue_end_wait(PythonQueue* self, PythonRef* ref, std::uint64_t number);
 Answer<bool> queue_wait(PythonQueue* self, std::optional<double> timeout);
 Answer<Nothing> queue_run(PythonQueue* self);
 

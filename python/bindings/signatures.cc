@@ -102,16 +102,15 @@ void add_wait_functions(nb::module_& module) {
       .def("make_queue", make_queue, "A queue of refs that became ready.", "client");
   Methods(module.attr("CompletionQueue"))
       .def("fileno", queue_fileno, "The descriptor that is readable when run() has something to do.")
-      .def("add", queue_add, "run() calls the callback once the ref is ready.", "ref", "callback")
-      .def(
-          "watch", queue_watch,
-          "The same for a thread that calls wait(). A task that is buffered behind running ones is sent when it does,\n"
-          "so many can be watched at little cost.",
-          "ref", "callback")
+      .def("add", queue_add,
+           "run() calls the callback once the ref is ready. Unless an event loop reads the queue, a task that is "
+           "buffered\n"
+           "behind running ones is sent when a thread calls wait(), so many refs can be added at little cost.",
+           "ref", "callback")
       .def("remove", queue_remove, "The callback of add() is not called any more.", "ref", "callback")
       .def("serve_loop", queue_serve_loop, "An event loop reads this queue.")
       .def("begin_wait", queue_begin_wait, "A coroutine of the loop begins to wait; the number of its wait.", "ref")
-      .def("end_wait", queue_end_wait, "Why the wait could never end.", "number")
+      .def("end_wait", queue_end_wait, "The coroutine goes on. Why its wait could never end.", "ref", "number")
       .def("wait", queue_wait, "Whether run() has something to do; this thread reads the sockets meanwhile.", "timeout")
       .def("run", queue_run, "Calls the callbacks of refs that became ready.");
 }

@@ -312,18 +312,6 @@ PyType_Slot queue_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(queue_deall
 PyType_Spec queue_spec{PythonQueue::kTypeName, sizeof(PythonQueue), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, queue_slots};
 
-Answer<Nothing> add_to_queue(PythonQueue* queue, PythonRef* ref, PyObject* callback, bool flush) {
-  if (!check_own(queue->owner)) return Raised();
-  auto [place, fresh] = queue->waiting->try_emplace(ref->object, nullptr);
-  if (fresh) {
-    place->second = PyList_New(0);
-    client::retain(ref->object);
-  }
-  if (PyList_Append(place->second, callback) != 0) return Raised();
-  if (fresh) queue->owner->client->waits().listen(ref->object, queue->queue, flush);
-  return Nothing();
-}
-
 }  // namespace
 
 Answer<bool> cancel(PythonClient*, PythonRef* ref, bool force, bool recursive) {
@@ -359,11 +347,15 @@ PythonQueue* make_queue(PythonClient* client) {
 int queue_fileno(PythonQueue* self) { return self->queue->fd(); }
 
 Answer<Nothing> queue_add(PythonQueue* self, PythonRef* ref, Callback callback) {
-  return add_to_queue(self, ref, callback, true);
-}
-
-Answer<Nothing> queue_watch(PythonQueue* self, PythonRef* ref, Callback callback) {
-  return add_to_queue(self, ref, callback, false);
+  if (!check_own(self->owner)) return Raised();
+  auto [place, fresh] = self->waiting->try_emplace(ref->object, nullptr);
+  if (fresh) {
+    place->second = PyList_New(0);
+    client::retain(ref->object);
+  }
+  if (PyList_Append(place->second, callback.object) != 0) return Raised();
+  if (fresh) self->owner->client->waits().listen(ref->object, self->queue);
+  return Nothing();
 }
 
 Answer<Nothing> queue_remove(PythonQueue* self, PythonRef* ref, Callback callback) {
@@ -391,11 +383,14 @@ Answer<Nothing> queue_serve_loop(PythonQueue* self) {
 
 // Does nothing in a forked child.
 std::uint64_t queue_begin_wait(PythonQueue* self, PythonRef* ref) {
-  return self->owner->inherited ? 0 : self->owner->client->call_waits().begin_side_wait(ref->object, self->queue);
+  if (self->owner->inherited) return 0;
+  self->queue->begin_wait(ref->object);
+  return self->owner->client->call_waits().begin_side_wait(ref->object, self->queue);
 }
 
-std::optional<std::string> queue_end_wait(PythonQueue* self, std::uint64_t number) {
+std::optional<std::string> queue_end_wait(PythonQueue* self, PythonRef* ref, std::uint64_t number) {
   if (self->owner->inherited) return {};
+  self->queue->end_wait(ref->object);
   std::string why = self->owner->client->call_waits().end_side_wait(number);
   return why.empty() ? std::nullopt : std::optional(std::move(why));
 }

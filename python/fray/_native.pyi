@@ -111,12 +111,9 @@ class CompletionQueue:
         """The descriptor that is readable when run() has something to do."""
 
     def add(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
-        """run() calls the callback once the ref is ready."""
-
-    def watch(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
         """
-        The same for a thread that calls wait(). A task that is buffered behind running ones is sent when it does,
-        so many can be watched at little cost.
+        run() calls the callback once the ref is ready. Unless an event loop reads the queue, a task that is buffered
+        behind running ones is sent when a thread calls wait(), so many refs can be added at little cost.
         """
 
     def remove(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
@@ -128,8 +125,8 @@ class CompletionQueue:
     def begin_wait(self, ref: ObjectRef) -> int:
         """A coroutine of the loop begins to wait; the number of its wait."""
 
-    def end_wait(self, number: int) -> str | None:
-        """Why the wait could never end."""
+    def end_wait(self, ref: ObjectRef, number: int) -> str | None:
+        """The coroutine goes on. Why its wait could never end."""
 
     def wait(self, timeout: float | None) -> bool:
         """

@@ -185,7 +185,7 @@ void fray_queue_add(fray_queue* queue, fray_object* handle) {
   if (queue->session->inherited) return;
   client::Object* object = capi::object_of(handle);
   client::retain(object);
-  if (queue->waiting[object]++ == 0) queue->session->client->waits().listen(object, &queue->ready, false);
+  if (queue->waiting[object]++ == 0) queue->session->client->waits().listen(object, &queue->ready);
 }
 
 int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out) {

@@ -78,7 +78,7 @@ void ObjectWaits::lift_item_limit(Object* stream) {
   ledger_.taken(stream, ~std::uint64_t{0});
 }
 
-void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {
+void ObjectWaits::listen(Object* object, CompletionQueue* queue) {
   ClientLock lock(mutex_);
   if (object->is_ready()) {
     bool told = !queue->empty();
@@ -89,8 +89,8 @@ void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {
     return;
   }
   objects_.want(object);
-  object->details().listeners.push_back(queue);
-  if (flush) ledger_.flush();
+  queue->listen(object);
+  if (call_waits_.is_loop(queue)) ledger_.flush();
   kernel_.changed();
 }
 
@@ -101,10 +101,7 @@ WaitResult ObjectWaits::wait_completed(CompletionQueue* queue, Deadline deadline
 void ObjectWaits::forget_listener(CompletionQueue* queue, std::span<Object* const> objects) {
   if (connection_.is_abandoned()) return;
   ClientLock lock(mutex_);
-  for (Object* object : objects) {
-    queue->forget(object);
-    if (object->detail) std::erase(object->detail->listeners, queue);
-  }
+  for (Object* object : objects) queue->forget(object);
 }
 
 std::vector<Object*> ObjectWaits::take_completed(CompletionQueue* queue) {

@@ -46,9 +46,9 @@ class ObjectWaits {
   // stream.
   WaitResult all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks);
   void lift_item_limit(Object* stream);
-  // `queue` is told when `object` is ready, at once if it is. Without `flush`, frames that are buffered behind running
-  // tasks stay so until somebody waits.
-  void listen(Object* object, CompletionQueue* queue, bool flush = true);
+  // `queue` is told when `object` is ready, at once if it is. If no event loop reads the queue, frames that are buffered
+  // behind running tasks stay so until a thread waits for it; so many objects can be listened to at little cost.
+  void listen(Object* object, CompletionQueue* queue);
   // Waits until something has arrived in `queue`.
   WaitResult wait_completed(CompletionQueue* queue, Deadline deadline, WaitHooks& hooks);
   void forget_listener(CompletionQueue* queue, std::span<Object* const> objects);

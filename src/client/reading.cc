@@ -138,7 +138,10 @@ void Reading::settle() {
       if (object->is_ready()) ledger_.argument_ready(object);
       std::vector<CompletionQueue*> listeners = std::move(object->detail->listeners);
       object->detail->listeners.clear();
-      for (CompletionQueue* queue : listeners) queue->add(object);
+      for (CompletionQueue* queue : listeners) {
+        queue->arrived(object);
+        if (call_waits_.is_loop(queue)) kernel_.note_loop_told();
+      }
       if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
     }
   }

@@ -112,6 +112,7 @@ class Reading {
   void deliver() FRAY_REQUIRES(client_mutex) { output_.deliver(); }
   void serve(Clock::time_point now) FRAY_REQUIRES(client_mutex);
   std::optional<Clock::time_point> next_due() const FRAY_REQUIRES(client_mutex);
+  std::size_t awaited_by_loops() const FRAY_REQUIRES(client_mutex) { return call_waits_.awaited_by_loops(); }
   bool has_duty() const FRAY_REQUIRES(client_mutex) { return seat_.is_taken(); }
   DutyPlan look_at_duty() FRAY_REQUIRES(client_mutex) { return seat_.look(); }
 

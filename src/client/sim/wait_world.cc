@@ -277,6 +277,7 @@ class World {
     if (has_duty_) set.push_back(&duty_);
   }
   bool has_duty() const FRAY_REQUIRES(client_mutex) { return has_duty_; }
+  std::size_t awaited_by_loops() const FRAY_REQUIRES(client_mutex) { return awaited_.size(); }
   void deliver() FRAY_REQUIRES(client_mutex) {
     if (line_due_ && schedule_.now() >= *line_due_) line_due_.reset();
   }
@@ -334,13 +335,15 @@ class World {
 
   void be_waiter(Wait& wait);
   void be_caller();
+  void be_returner();
+  void be_loop();
   void be_task_thread();
   void be_outside();
   void be_owner();
   void close();
   void at_rest(TimePoint next) FRAY_UNCHECKED_LOCKING;  // no other thread runs
   void check_wait(const Wait& wait, TimePoint next);
-  void check_unread(const Channel& channel, TimePoint next);
+  void check_unread(const Channel& channel, TimePoint next) FRAY_UNCHECKED_LOCKING;  // likewise
   void check_duty(TimePoint next);
   void check_silence();
   void start(std::string_view name, std::function<void()> body);
@@ -358,6 +361,8 @@ class World {
   TimePoint duty_deadline_ = TimePoint::max();
   bool duty_seen_ = false;       // the task is slow, and was looked at
   std::deque<bool> ready_;       // by object
+  std::set<int> awaited_;        // by the event loop
+  bool awaits_many_ = false;     // which are read in groups
   std::vector<Answer> answers_;  // that are to come
   std::deque<Wait> waits_;
   std::uint64_t version_ = 0;
@@ -430,6 +435,7 @@ void World::read(Channel& channel) {
 void World::make_ready(int object) {
   if (ready_[static_cast<std::size_t>(object)]) return;
   ready_[static_cast<std::size_t>(object)] = true;
+  if (awaited_.erase(object) > 0) kernel_.note_loop_told();
   kernel_.note_news();
 }
 
@@ -543,11 +549,6 @@ void World::be_caller() {
     const int object = submit();
     kernel_.changed();
     lock.unlock();
-    if (random_.percent(20)) {  // memory that goes back to the node
-      if (!returned_) returned_ = schedule_.now();
-      ++events_;
-      kernel_.guard();
-    }
     if (!random_.percent(40)) continue;
     schedule_.pause(some_time());
     PlayedLock again(mutex_);
@@ -556,6 +557,36 @@ void World::be_caller() {
     make_ready(random_.percent(50) ? object : static_cast<int>(random_.below(ready_.size())));
     log_.fault("cancelled");
     kernel_.changed();
+  }
+  --active_;
+}
+
+// Notes memory that goes back to the node, without the mutex, and often just as another thread makes a call.
+void World::be_returner() {
+  for (std::uint32_t left = random_.below(3); left > 0; --left) {
+    schedule_.pause(some_time());
+    schedule_.block([this, seen = events_] { return events_ != seen; }, schedule_.now() + 20ms);
+    if (!returned_) returned_ = schedule_.now();
+    ++events_;
+    kernel_.guard();
+  }
+  --active_;
+}
+
+// Awaits some calls at a time, as an event loop does: it sleeps on something of its own, and reads nothing.
+void World::be_loop() {
+  for (std::uint32_t left = random_.percent(40) ? 0 : 1 + random_.below(4); left > 0 && open_; --left) {
+    const auto few = static_cast<std::uint32_t>(kernel_.kFewAwaited);
+    awaits_many_ = random_.percent(5);
+    for (std::uint32_t more = awaits_many_ ? 2 * few : 1 + random_.below(3); more > 0; --more) {
+      PlayedLock lock(mutex_);
+      awaited_.insert(submit());
+      flush();
+      events_ += 2;
+      kernel_.changed();
+    }
+    schedule_.block([this] { return awaited_.empty() || !open_; }, TimePoint::max());
+    schedule_.pause(some_time());
   }
   --active_;
 }
@@ -651,6 +682,8 @@ void World::run() {
     start("waiter", [this, &wait] { be_waiter(wait); });
   }
   start("caller", [this] { be_caller(); });
+  start("returner", [this] { be_returner(); });
+  start("loop", [this] { be_loop(); });
   start("task", [this] { be_task_thread(); });
   schedule_.add("outside", [this] { be_outside(); });
   schedule_.add("backup", [this] { kernel_.run_backup(); });
@@ -717,6 +750,12 @@ void World::check_unread(const Channel& channel, TimePoint next) {
   const auto allowed = channel.peer == Channel::Peer::kNode ? kTick : kLate + kTick;
   if (next > channel.frames.front().arrived + allowed + PlayedSystem::slack()) {
     schedule_.fail(fmt::format("a frame lies unread on a socket of kind {}", static_cast<int>(channel.peer)));
+  }
+  for (const Frame& frame : channel.frames) {
+    const auto late = awaits_many_ || kernel_.in_groups(awaited_.size()) ? kTick : 0ms;
+    if (awaited_.contains(frame.object) && next > frame.arrived + late + PlayedSystem::slack())
+      schedule_.fail(fmt::format("an event loop waits for a frame that lies unread on a socket of kind {}",
+                                 static_cast<int>(channel.peer)));
   }
 }
 

@@ -35,6 +35,9 @@
 // woken for each call. Who has sent all and leaves answers alone calls guard_answers(), whose alarm is a late one in a
 // program that waits for its calls: to set a late one costs next to nothing (os/alarm.h).
 //
+// Event loops wait without a thread that reads. As long as they wait for few objects, and no frames stream in that are for
+// others, the backup thread takes no nap, and is rung, once, if it sleeps on less than all sockets on which answers are due.
+//
 // A thread that changes something under the mutex calls changed() before it releases the mutex, which wakes the
 // sleepers that would miss the change. The leader and the backup thread have a bell each: if both slept on one bell,
 // the first to take a ring would leave the other asleep.
@@ -83,6 +86,7 @@ struct BackupWoken {
 //   deliver()                         hands on what was read for nobody who waits, such as the output of workers
 //   serve(now)                        work of the backup thread that is due from time to time
 //   next_due()                        when serve() is to be called next, if nothing happens before
+//   awaited_by_loops()                how many objects event loops wait for, for which no thread calls wait()
 //   look_at_duty()                    lets the duty work, without the mutex; returns a DutyPlan
 //
 // `Waiter`, for one wait:
@@ -109,6 +113,10 @@ class WaitKernel {
   static constexpr std::chrono::milliseconds kTick{1};
   // The same where nothing but answers is left, and there was nothing to do when it looked last.
   static constexpr std::chrono::milliseconds kLate{5};
+  // Of so many objects event loops learn at once that they are there. Of more they learn in groups, each kTick.
+  static constexpr std::size_t kFewAwaited = 32;
+  // In a row, of the backup thread, each within kTick of the one before; then it naps.
+  static constexpr int kMostQuickLooks = 3;
   // Of a thread that follows: with an end, lest it looks as if only this process could wake it
   // (os/process/thread_rest.h).
   static constexpr std::chrono::hours kLongSleep{1};
@@ -141,6 +149,8 @@ class WaitKernel {
   void note_progress() FRAY_REQUIRES(client_mutex) { ++progress_; }
   // Something came to be that somebody may wait for.
   void note_news() FRAY_REQUIRES(client_mutex) { ++news_; }
+  // An event loop was told of an object that it waits for.
+  void note_loop_told() FRAY_REQUIRES(client_mutex) { ++loops_told_; }
   std::uint64_t news() const FRAY_REQUIRES(client_mutex) { return news_; }
 
   // Called by a thread that has changed something and does not read: it may have made something ready, sent the first
@@ -166,11 +176,14 @@ class WaitKernel {
   }
   // The same for a thread that has sent all, and leaves nothing but answers that nobody may read: within kLate, if there was
   // nothing to do when the alarm rang last. So a program that waits for its calls learns to set an alarm that costs little
-  // (os/alarm.h), and one that does not wait has its answers read within kTick.
+  // (os/alarm.h), and one that does not wait, or makes many calls before it does, has its answers read within kTick.
   void guard_answers() FRAY_REQUIRES(client_mutex) {
+    constexpr int kManyCalls = 64;
     if (!rang_in_vain_) return guard();
+    if (late_ && ++late_calls_ == kManyCalls) return guard();
     if (late_ || guarded_) return;
     late_ = true;
+    late_calls_ = 0;
     alarm_.set(kLate);
     if (guarded_) alarm_.set(kTick);  // another thread has called guard() meanwhile, and set it before
   }
@@ -203,6 +216,11 @@ class WaitKernel {
 
   // Whether a thread follows while none leads. The simulator asks: it must be false whenever all threads sleep.
   bool is_leaderless() const FRAY_REQUIRES(client_mutex) { return followers_ > 0 && !reader_busy_; }
+  // Whether answers are read in groups, each kTick, though event loops wait: for many objects, or while frames stream in that
+  // are for others. The simulator asks, too: they may then be that late.
+  bool in_groups(std::size_t awaited) const FRAY_REQUIRES(client_mutex) {
+    return awaited > kFewAwaited || others_stream_;
+  }
 
  private:
   template <typename Waiter>
@@ -294,6 +312,7 @@ class WaitKernel {
   template <typename Waiter>
   std::optional<WaitResult> lead(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     reader_busy_ = true;
+    loops_follow_ = false;  // the backup thread would be woken by what this thread reads
     if (!std::exchange(turn.spun, true) && spin(turn)) return WaitResult::kDone;
     // fall_asleep() releases the mutex, so another thread may lead from then on, or the condition may hold.
     step_down();
@@ -383,7 +402,7 @@ class WaitKernel {
   // First the alarm, then the mark: an alarm that is set in between rings for nothing, and is none to rely on. An alarm
   // that has rung goes on until it is cancelled.
   void clear_guard(Backup& backup) FRAY_REQUIRES(client_mutex) {
-    if (backup.woken.alarmed || !backup.marked) {
+    if (backup.woken.alarmed || late_ || !backup.marked) {
       alarm_.cancel();
       late_ = false;
     }
@@ -401,10 +420,12 @@ class WaitKernel {
       tell();
     }
     const std::uint64_t seen = progress_;
+    const std::uint64_t told = loops_told_;
     if (!leader_asleep_) sources_.read_all();  // a leader that spins reads the sockets of workers alone
     if (!reader_busy_) told_ = news_;          // without a leader there are no followers to wake
     sources_.serve(System::now());
     if (backup.woken.alarmed) rang_in_vain_ = progress_ == seen && sources_.is_quiet();
+    note_loops(loops_told_ != told, progress_ != seen);
     // All work under the mutex is done, and some of it may have set the alarm. The rest is checked below, so it is not
     // needed.
     clear_guard(backup);
@@ -412,6 +433,17 @@ class WaitKernel {
     const DutyPlan duty = sources_.look_at_duty();
     if (news_ != told_) tell();
     if (!stopping_) prepare_sleep(backup, duty);
+  }
+
+  // What a look has done: whether event loops were told, and whether frames were read.
+  void note_loops(bool told, bool read) FRAY_REQUIRES(client_mutex) {
+    constexpr int kMostForOthers = kMostQuickLooks + 1;  // of which the first need not be a quick one
+    const bool rang = std::exchange(loop_rang_, false);
+    if (rang) rang_in_vain_ = true;
+    loops_follow_ = rang || told;
+    if (told || System::now() - looked_at_ >= kTick) looks_for_others_ = 0;
+    if (read && !told) looks_for_others_ = std::min(looks_for_others_ + 1, kMostForOthers);
+    others_stream_ = looks_for_others_ == kMostForOthers;
   }
 
   // Whether more than one frame each kTick was read since then.
@@ -422,34 +454,59 @@ class WaitKernel {
   }
 
   void prepare_sleep(Backup& backup, const DutyPlan& duty) FRAY_REQUIRES(client_mutex) {
-    constexpr int kMostQuickLooks = 3;
     const TimePoint now = System::now();
-    backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
-    const bool goes_on =
-        backup.naps && progress_ > seen_ + 1;  // a nap for one frame costs as much as to be woken by it
-    const bool frames = goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks;
-    const bool streams = duty.streams || (frames && !leader_asleep_);
-    backup.naps = streams;
+    const bool for_loops = reads_for_loops();
+    const bool frames = frames_stream(backup, now) && !for_loops && !leader_asleep_;
+    backup.naps = duty.streams || frames;
     looked_at_ = now;
     seen_ = progress_;
     plan_due(now);
-    watching_ = watches_node_ = !reader_busy_;
-    backup.set.clear();
-    if (!watching_) sources_.watch_unsent(backup.set);  // the leader sleeps without watching these
-    if (watching_ && streams) sources_.watch_node(backup.set);
-    if (watching_ && !streams) sources_.watch_busy(backup.set);
-    sources_.watch_duty(backup.set);
-    backup.until = TimePoint::max();
-    if (asleep_due_) backup.until = *asleep_due_;
-    if (backup.until <= now)
-      backup.until = now + kTick;  // it has come during this look, which may not be able to end it
-    backup.until = std::min(backup.until, duty.due);
-    if (streams) backup.until = std::min(backup.until, now + kTick);
+    choose_sockets(backup, for_loops);
+    choose_end(backup, duty, now);
     if (backup.until <= now + kTick) {
       backup.marked = !guarded_.exchange(true);  // the next look is so soon that no alarm is needed
     } else {
       backup_asleep_ = true;
     }
+  }
+
+  bool frames_stream(Backup& backup, TimePoint now) FRAY_REQUIRES(client_mutex) {
+    backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
+    const bool goes_on =
+        backup.naps && progress_ > seen_ + 1;  // a nap for one frame costs as much as to be woken by it
+    return goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks;
+  }
+
+  // Whether event loops wait for few objects, or did so just now, and will again as far as can be told: a program that awaits
+  // one call after the other then finds this thread where it is needed, and has not to ring it each time.
+  bool reads_for_loops() FRAY_REQUIRES(client_mutex) {
+    const std::size_t awaited = sources_.awaited_by_loops();
+    return (loops_follow_ || awaited > 0) && !in_groups(awaited);
+  }
+
+  void choose_sockets(Backup& backup, bool for_loops) FRAY_REQUIRES(client_mutex) {
+    watching_ = watches_node_ = !reader_busy_;
+    hears_all_ = watching_ && for_loops;
+    heard_version_ = sources_.watch_version();
+    backup.set.clear();
+    if (!watching_) {
+      sources_.watch_unsent(backup.set);  // the leader sleeps without watching these
+    } else if (for_loops) {
+      sources_.watch(backup.set);
+    } else if (backup.naps) {
+      sources_.watch_node(backup.set);
+    } else {
+      sources_.watch_busy(backup.set);
+    }
+    sources_.watch_duty(backup.set);
+  }
+
+  void choose_end(Backup& backup, const DutyPlan& duty, TimePoint now) FRAY_REQUIRES(client_mutex) {
+    backup.until = asleep_due_.value_or(TimePoint::max());
+    if (backup.until <= now)
+      backup.until = now + kTick;  // it has come during this look, which may not be able to end it
+    backup.until = std::min(backup.until, duty.due);
+    if (backup.naps) backup.until = std::min(backup.until, now + kTick);
   }
 
   // A planned moment is kept even if nothing is due then any more. Otherwise work that comes and goes, such as a lease
@@ -487,9 +544,18 @@ class WaitKernel {
   // that was waited for it need not, though a leader has led meanwhile: it still sleeps on the node's socket, and nothing is
   // due on another one.
   void guard_sockets() FRAY_REQUIRES(client_mutex) {
-    if (reader_busy_ || !backup_asleep_ || watching_) return;
+    if (reader_busy_) return;
+    if (const std::size_t awaited = sources_.awaited_by_loops(); awaited > 0) return guard_awaited(awaited);
+    if (!backup_asleep_ || watching_) return;
     if (!watches_node_) return guard();
     if (!sources_.is_quiet()) guard();
+  }
+
+  // The same while event loops wait, in whose programs an alarm may be a late one.
+  void guard_awaited(std::size_t awaited) FRAY_REQUIRES(client_mutex) {
+    if (hears_all_ && heard_version_ == sources_.watch_version()) return;
+    if (in_groups(awaited)) return guard();
+    if (!std::exchange(loop_rang_, true)) backup_bell_.ring();
   }
 
   Mutex& mutex_;
@@ -513,13 +579,21 @@ class WaitKernel {
   typename System::Flag ask_wanted_{false};
   typename System::Flag guarded_{false};                     // the backup thread looks within kTick
   bool late_ FRAY_GUARDED_BY(client_mutex) = false;          // it looks within kLate, unless a leader takes that back
-  bool rang_in_vain_ FRAY_GUARDED_BY(client_mutex) = false;  // the alarm, when it rang last
-  typename System::Flag backup_asleep_{false};               // for longer than kTick
+  int late_calls_ FRAY_GUARDED_BY(client_mutex) = 0;         // since that was set
+  bool rang_in_vain_ FRAY_GUARDED_BY(client_mutex) = false;  // the alarm, when it rang last, or nobody needs one
+  bool loop_rang_ FRAY_GUARDED_BY(client_mutex) = false;     // the backup bell, for an event loop, since the last look
+  std::uint64_t loops_told_ FRAY_GUARDED_BY(client_mutex) = 0;  // how often an event loop was told of an object
+  bool loops_follow_ FRAY_GUARDED_BY(client_mutex) = false;  // the last look was for event loops, and the next may be
+  int looks_for_others_ FRAY_GUARDED_BY(client_mutex) = 0;   // in a row, each within kTick, that read for no event loop
+  bool others_stream_ FRAY_GUARDED_BY(client_mutex) = false;  // there were many of these
+  typename System::Flag backup_asleep_{false};                // for longer than kTick
   // Of the last look, and of the sleep that followed it:
   TimePoint looked_at_ FRAY_GUARDED_BY(client_mutex){};
-  std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;     // frames
-  bool watching_ FRAY_GUARDED_BY(client_mutex) = false;      // all sockets on which answers are due
-  bool watches_node_ FRAY_GUARDED_BY(client_mutex) = false;  // the node's socket, whatever has been sent since
+  std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;           // frames
+  bool watching_ FRAY_GUARDED_BY(client_mutex) = false;            // all sockets on which answers are due
+  bool watches_node_ FRAY_GUARDED_BY(client_mutex) = false;        // the node's socket, whatever has been sent since
+  bool hears_all_ FRAY_GUARDED_BY(client_mutex) = false;           // every answer that was due when it fell asleep
+  std::uint64_t heard_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets then
   std::optional<TimePoint> polled_due_ FRAY_GUARDED_BY(client_mutex);
   std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // polled_due_, or an earlier one set since
   typename System::Flag stopping_{false};

@@ -82,6 +82,13 @@ class CallWaits {
   std::string end_side_wait(std::uint64_t wait);
   // Queues that event loops read.
   void add_loop(CompletionQueue* queue);
+  bool is_loop(CompletionQueue* queue) const FRAY_REQUIRES(client_mutex) { return loops_.contains(queue); }
+  // How many objects the event loops of this process wait for. No thread reads the sockets for them.
+  std::size_t awaited_by_loops() const FRAY_REQUIRES(client_mutex) {
+    std::size_t sum = 0;
+    for (const CompletionQueue* queue : loops_) sum += queue->awaited();
+    return sum;
+  }
   void forget_loop(CompletionQueue* queue);
 
   // ---- Calls that rest (resting_calls.cc) ----

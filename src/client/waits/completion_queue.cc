@@ -2,9 +2,39 @@
 
 #include <sys/eventfd.h>
 
+#include "client/objects/object.h"
+
 namespace fray::client {
 
+namespace {
+bool counts(const Object* object) { return !object->stream; }
+}  // namespace
+
 CompletionQueue::CompletionQueue() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void CompletionQueue::listen(Object* object) {
+  object->details().listeners.push_back(this);
+  listened_ += counts(object);
+}
+
+void CompletionQueue::unlisten(Object* object) {
+  if (!object->detail) return;
+  const std::size_t erased = std::erase(object->detail->listeners, this);
+  if (counts(object)) listened_ -= erased;
+}
+
+void CompletionQueue::arrived(Object* object) {
+  listened_ -= counts(object);
+  add(object);
+}
+
+void CompletionQueue::begin_wait(const Object* object) {
+  if (counts(object)) coroutines_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CompletionQueue::end_wait(const Object* object) {
+  if (counts(object)) coroutines_.fetch_sub(1, std::memory_order_relaxed);
+}
 
 void CompletionQueue::add(Object* object) {
   ready_.push_back(object);

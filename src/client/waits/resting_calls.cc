@@ -123,7 +123,7 @@ bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
     LoopSleeper& sleeper = last->second;
     if (sleeper.queue == nullptr || !sleeper.why.empty()) continue;
     sleeper.why = std::move(why);
-    std::erase(sleeper.object->details().listeners, sleeper.queue);
+    sleeper.queue->unlisten(sleeper.object);
     sleeper.queue->add(sleeper.object);
     return true;
   }

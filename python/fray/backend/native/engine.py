@@ -441,7 +441,7 @@ class QueueWatch:
     def __init__(self, client: _native.Client) -> None:
         self._client = client
         self._queue = _native.make_queue(client)
-        self.add: Callable[[Any, Callable[[], object]], None] = self._queue.watch
+        self.add: Callable[[Any, Callable[[], object]], None] = self._queue.add
 
     def serve(self) -> None:
         self._queue.wait(None)

@@ -83,7 +83,7 @@ def _until_told(ref: Any, for_item: bool = False) -> Generator[Any, None, None]:
         yield from arrived
     finally:
         del _awaited[arrived]
-        refusal = queue.end_wait(wait)
+        refusal = queue.end_wait(ref, wait)
         if for_item or arrived.cancelled():
             queue.remove(ref, arrive)
     if refusal is not None:
