@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
 
 from benchmarks.bench import Bench
 from benchmarks.engines import CPUS
@@ -15,6 +15,9 @@ from benchmarks.measurement import Measurement, latency_figures
 from benchmarks.payloads import small
 from benchmarks.row import Round, Row
 from benchmarks.target import TimesPeer
+
+if TYPE_CHECKING:
+    import asyncio
 
 AT_A_TIME = 8
 
@@ -30,6 +33,8 @@ def await_8(bench: Bench) -> Round:
 
 
 def _awaited_by(bench: Bench, coroutines: int) -> Round:
+    import asyncio  # here, because the process of each other row would weigh more with it
+
     loop = asyncio.new_event_loop()
     bench.closing.callback(loop.close)
     call = _call_of(bench, loop)
