@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.bench import Bench
-from benchmarks.engines import CPUS
+from benchmarks.groups.executors import process_pool
 from benchmarks.measurement import Measurement, latency_figures
 from benchmarks.payloads import small
 from benchmarks.row import Round, Row
@@ -63,8 +61,7 @@ def _call_of(bench: Bench, loop: asyncio.AbstractEventLoop) -> Callable[[], Awai
     """Return a call that can be awaited; that of the peer "pool" goes through `run_in_executor`."""
     if bench.peer != "pool":
         return bench.engine().bind(small)
-    pool = ProcessPoolExecutor(CPUS, mp_context=multiprocessing.get_context("fork"))
-    return partial(loop.run_in_executor, bench.closing.enter_context(pool), small)
+    return partial(loop.run_in_executor, process_pool(bench), small)
 
 
 _ALL = ("fray", "ray", "pool")

@@ -40,6 +40,11 @@ def _open(bench: Bench) -> Executor:
 
         bench.engine()
         return bench.closing.enter_context(fray.Executor())
+    return process_pool(bench)
+
+
+def process_pool(bench: Bench) -> ProcessPoolExecutor:
+    """Return the standard library's pool of processes, which is closed with the row."""
     pool = ProcessPoolExecutor(CPUS, mp_context=multiprocessing.get_context("fork"))
     return bench.closing.enter_context(pool)
 

@@ -103,9 +103,8 @@ void add_wait_functions(nb::module_& module) {
   Methods(module.attr("CompletionQueue"))
       .def("fileno", queue_fileno, "The descriptor that is readable when run() has something to do.")
       .def("add", queue_add,
-           "run() calls the callback once the ref is ready. Unless an event loop reads the queue, a task that is "
-           "buffered\n"
-           "behind running ones is sent when a thread calls wait(), so many refs can be added at little cost.",
+           "run() calls the callback once the ref is ready. Unless an event loop reads the queue, a task that is\n"
+           "buffered behind running ones is sent when a thread calls wait(), so many refs can be added at little cost.",
            "ref", "callback")
       .def("remove", queue_remove, "The callback of add() is not called any more.", "ref", "callback")
       .def("serve_loop", queue_serve_loop, "An event loop reads this queue.")

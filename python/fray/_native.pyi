@@ -112,8 +112,8 @@ class CompletionQueue:
 
     def add(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
         """
-        run() calls the callback once the ref is ready. Unless an event loop reads the queue, a task that is buffered
-        behind running ones is sent when a thread calls wait(), so many refs can be added at little cost.
+        run() calls the callback once the ref is ready. Unless an event loop reads the queue, a task that is
+        buffered behind running ones is sent when a thread calls wait(), so many refs can be added at little cost.
         """
 
     def remove(self, ref: ObjectRef, callback: Callable[[], object]) -> None:

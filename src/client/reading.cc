@@ -30,7 +30,7 @@ void Reading::read_all() {
   const auto read = [this](Lease* lease) FRAY_REQUIRES(client_mutex) { read_lease(lease); };
   ledger_.sockets().read_all(read);
   if (link_.is_open()) {
-    Status read = link_.socket().fill();
+    Status filled = link_.socket().fill();
     wire::Incoming frame;
     while (link_.is_open()) {
       Result<bool> more = link_.socket().next(&frame);
@@ -42,8 +42,9 @@ void Reading::read_all() {
       kernel_.note_progress();
       handle(frame);
     }
-    if (!read.is_ok()) {
-      node_lost(read.code() == StatusCode::kUnavailable ? "the node is gone" : "the node is gone: " + read.message());
+    if (!filled.is_ok()) {
+      const bool ended = filled.code() == StatusCode::kUnavailable;
+      node_lost(ended ? "the node is gone" : "the node is gone: " + filled.message());
     }
   }
   settle();

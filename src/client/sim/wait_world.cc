@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "client/sim/played_system.h"
 #include "client/sim/wait_world_schedule.h"
 #include "client/threads/wait_kernel.h"
 
@@ -19,197 +20,10 @@ namespace fray::client {
 namespace {
 
 using namespace std::chrono_literals;
-using TimePoint = WaitSchedule::TimePoint;
+using namespace played;
 
-constexpr auto kYield = 7us;
 constexpr auto kTick = 1ms;  // of the kernel
 constexpr auto kLate = 5ms;  // likewise
-// A yield that gives the CPU to another program.
-constexpr auto kLongYield = std::chrono::microseconds(os::CrowdedCpu::kLongNs / 1000);
-constexpr int kNoObject = -1;
-
-WaitSchedule& schedule() { return WaitSchedule::current(); }
-
-// ---- What the kernel is given in place of the system ----
-
-class PlayedMutex {
- public:
-  void lock() FRAY_ACQUIRE(client_mutex) FRAY_UNCHECKED_LOCKING {
-    schedule().step();
-    schedule().block([this] { return !held_; }, TimePoint::max(), true);
-    held_ = true;
-  }
-  void unlock() FRAY_RELEASE(client_mutex) FRAY_UNCHECKED_LOCKING {
-    held_ = false;
-    schedule().step();
-  }
-
- private:
-  bool held_ = false;
-};
-
-class FRAY_SCOPED_CAPABILITY PlayedLock {
- public:
-  explicit PlayedLock(PlayedMutex& mutex) FRAY_ACQUIRE(client_mutex) FRAY_UNCHECKED_LOCKING : mutex_(mutex) {
-    mutex_.lock();
-    locked_ = true;
-  }
-  ~PlayedLock() FRAY_RELEASE() FRAY_UNCHECKED_LOCKING {
-    if (locked_) mutex_.unlock();
-  }
-  PlayedLock(const PlayedLock&) = delete;
-  PlayedLock& operator=(const PlayedLock&) = delete;
-  void unlock() FRAY_RELEASE() FRAY_UNCHECKED_LOCKING {
-    locked_ = false;
-    mutex_.unlock();
-  }
-  PlayedMutex& mutex() { return mutex_; }
-
- private:
-  PlayedMutex& mutex_;
-  bool locked_ = false;
-};
-
-class PlayedCondition {
- public:
-  void notify_all() {
-    ++round_;
-    schedule().step();
-  }
-  void wait_until(PlayedLock& lock, TimePoint until) FRAY_UNCHECKED_LOCKING {
-    const std::uint64_t round = round_;
-    if (schedule().random().percent(1)) until = schedule().now();  // it may wake up for no reason
-    lock.mutex().unlock();
-    schedule().block([this, round] { return round_ != round; }, until);
-    lock.mutex().lock();
-  }
-
- private:
-  std::uint64_t round_ = 0;
-};
-
-class PlayedFlag {
- public:
-  PlayedFlag(bool value) : value_(value) {}  // NOLINT: as std::atomic
-  PlayedFlag& operator=(bool value) {
-    schedule().step();
-    value_ = value;
-    return *this;
-  }
-  bool exchange(bool value) {
-    schedule().step();
-    return std::exchange(value_, value);
-  }
-  operator bool() const {  // NOLINT: as std::atomic
-    schedule().step();
-    return value_;
-  }
-
- private:
-  bool value_;
-};
-
-class PlayedBell {
- public:
-  void ring() {
-    rung_ = true;
-    schedule().step();
-  }
-  bool is_rung() const { return rung_; }
-  void take() {
-    schedule().step();
-    rung_ = false;
-  }
-
- private:
-  bool rung_ = false;
-};
-
-class PlayedAlarm {
- public:
-  void set(std::chrono::nanoseconds span) {
-    schedule().step();
-    when_ = schedule().now() + span;
-  }
-  void cancel() {
-    schedule().step();
-    when_ = TimePoint::max();
-  }
-  const TimePoint* when() const { return &when_; }
-
- private:
-  TimePoint when_ = TimePoint::max();
-};
-
-class PlayedSignals {
- public:
-  void note() { came_ = true; }
-  bool has_come() const { return came_; }
-  bool take() {
-    schedule().step();
-    return std::exchange(came_, false);
-  }
-
- private:
-  bool came_ = false;
-};
-
-struct Frame {
-  int object = kNoObject;
-  TimePoint arrived;
-};
-
-// A socket and who is at its other end.
-struct Channel {
-  enum class Peer : std::uint8_t { kNode, kWorker, kActor, kDuty };
-  Peer peer = Peer::kWorker;
-  std::deque<Frame> frames;
-  int unanswered = 0;
-
-  bool armed = false;  // kDuty: the backup thread sleeps on it
-
-  bool is_watched() const { return peer != Peer::kActor || unanswered > 0; }
-  bool is_busy() const { return peer == Peer::kNode || unanswered > 0; }
-  bool is_readable() const { return !frames.empty() && (peer != Peer::kDuty || armed); }
-};
-
-struct PlayedSystem {
-  using Mutex = PlayedMutex;
-  using Lock = PlayedLock;
-  using Condition = PlayedCondition;
-  using Flag = PlayedFlag;
-  using Bell = PlayedBell;
-  using TimePoint = client::TimePoint;
-  using Watched = std::vector<const Channel*>;
-
-  static TimePoint now() { return schedule().now(); }
-  static void yield() {
-    schedule().spend(crowded && schedule().random().percent(3) ? kLongYield : kYield);
-    schedule().step();
-  }
-  static bool is_readable(const Watched& set) { return std::ranges::any_of(set, &Channel::is_readable); }
-  static void sleep(const Watched& set, PlayedBell& bell, TimePoint until) {
-    schedule().step();
-    schedule().block([&] { return bell.is_rung() || is_readable(set); }, until);
-    if (bell.is_rung()) bell.take();
-  }
-  static BackupWoken sleep_as_backup(const Watched& set, PlayedBell& bell, const PlayedAlarm& alarm,
-                                     const PlayedSignals& signals, TimePoint until) {
-    schedule().step();
-    schedule().block([&] { return bell.is_rung() || signals.has_come() || is_readable(set); }, until, false,
-                     alarm.when());
-    if (bell.is_rung()) bell.take();
-    ++wakes;
-    return {*alarm.when() <= now(), signals.has_come()};
-  }
-
-  using Alarm = PlayedAlarm;
-  using Signals = PlayedSignals;
-  // How late may be what is done in time: by spins, and by yields to other programs.
-  static std::chrono::microseconds slack() { return crowded ? 300us : 200us; }
-  static inline std::uint64_t wakes = 0;  // of the backup thread
-  static inline bool crowded = false;     // others want the CPU, too
-};
 
 // ---- The world ----
 
@@ -576,7 +390,7 @@ void World::be_returner() {
 // Awaits some calls at a time, as an event loop does: it sleeps on something of its own, and reads nothing.
 void World::be_loop() {
   for (std::uint32_t left = random_.percent(40) ? 0 : 1 + random_.below(4); left > 0 && open_; --left) {
-    const auto few = static_cast<std::uint32_t>(kernel_.kFewAwaited);
+    const auto few = static_cast<std::uint32_t>(LoopReading::kFewAwaited);
     awaits_many_ = random_.percent(5);
     for (std::uint32_t more = awaits_many_ ? 2 * few : 1 + random_.below(3); more > 0; --more) {
       PlayedLock lock(mutex_);
@@ -752,7 +566,7 @@ void World::check_unread(const Channel& channel, TimePoint next) {
     schedule_.fail(fmt::format("a frame lies unread on a socket of kind {}", static_cast<int>(channel.peer)));
   }
   for (const Frame& frame : channel.frames) {
-    const auto late = awaits_many_ || kernel_.in_groups(awaited_.size()) ? kTick : 0ms;
+    const auto late = awaits_many_ || kernel_.reads_in_groups() ? kTick : 0ms;
     if (awaited_.contains(frame.object) && next > frame.arrived + late + PlayedSystem::slack())
       schedule_.fail(fmt::format("an event loop waits for a frame that lies unread on a socket of kind {}",
                                  static_cast<int>(channel.peer)));

@@ -35,8 +35,8 @@
 // woken for each call. Who has sent all and leaves answers alone calls guard_answers(), whose alarm is a late one in a
 // program that waits for its calls: to set a late one costs next to nothing (os/alarm.h).
 //
-// Event loops wait without a thread that reads. As long as they wait for few objects, and no frames stream in that are for
-// others, the backup thread takes no nap, and is rung, once, if it sleeps on less than all sockets on which answers are due.
+// Event loops wait without a thread that reads. Where what they wait for is to be read at once (loop_reading.h), the backup
+// thread takes no nap, and is rung, once, if it sleeps on less than all sockets on which answers are due.
 //
 // A thread that changes something under the mutex calls changed() before it releases the mutex, which wakes the
 // sleepers that would miss the change. The leader and the backup thread have a bell each: if both slept on one bell,
@@ -59,6 +59,7 @@
 #include "base/function_ref.h"
 #include "client/threads/client_mutex.h"
 #include "client/threads/duty_plan.h"
+#include "client/threads/loop_reading.h"
 #include "os/process/crowded_cpu.h"
 
 namespace fray::client {
@@ -113,10 +114,6 @@ class WaitKernel {
   static constexpr std::chrono::milliseconds kTick{1};
   // The same where nothing but answers is left, and there was nothing to do when it looked last.
   static constexpr std::chrono::milliseconds kLate{5};
-  // Of so many objects event loops learn at once that they are there. Of more they learn in groups, each kTick.
-  static constexpr std::size_t kFewAwaited = 32;
-  // In a row, of the backup thread, each within kTick of the one before; then it naps.
-  static constexpr int kMostQuickLooks = 3;
   // Of a thread that follows: with an end, lest it looks as if only this process could wake it
   // (os/process/thread_rest.h).
   static constexpr std::chrono::hours kLongSleep{1};
@@ -150,7 +147,7 @@ class WaitKernel {
   // Something came to be that somebody may wait for.
   void note_news() FRAY_REQUIRES(client_mutex) { ++news_; }
   // An event loop was told of an object that it waits for.
-  void note_loop_told() FRAY_REQUIRES(client_mutex) { ++loops_told_; }
+  void note_loop_told() FRAY_REQUIRES(client_mutex) { loops_.note_told(); }
   std::uint64_t news() const FRAY_REQUIRES(client_mutex) { return news_; }
 
   // Called by a thread that has changed something and does not read: it may have made something ready, sent the first
@@ -216,11 +213,8 @@ class WaitKernel {
 
   // Whether a thread follows while none leads. The simulator asks: it must be false whenever all threads sleep.
   bool is_leaderless() const FRAY_REQUIRES(client_mutex) { return followers_ > 0 && !reader_busy_; }
-  // Whether answers are read in groups, each kTick, though event loops wait: for many objects, or while frames stream in that
-  // are for others. The simulator asks, too: they may then be that late.
-  bool in_groups(std::size_t awaited) const FRAY_REQUIRES(client_mutex) {
-    return awaited > kFewAwaited || others_stream_;
-  }
+  // Whether an event loop may learn of its answers a tick late. The simulator asks.
+  bool reads_in_groups() const FRAY_REQUIRES(client_mutex) { return loops_.in_groups(sources_.awaited_by_loops()); }
 
  private:
   template <typename Waiter>
@@ -312,7 +306,7 @@ class WaitKernel {
   template <typename Waiter>
   std::optional<WaitResult> lead(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     reader_busy_ = true;
-    loops_follow_ = false;  // the backup thread would be woken by what this thread reads
+    loops_.note_leader();
     if (!std::exchange(turn.spun, true) && spin(turn)) return WaitResult::kDone;
     // fall_asleep() releases the mutex, so another thread may lead from then on, or the condition may hold.
     step_down();
@@ -420,12 +414,12 @@ class WaitKernel {
       tell();
     }
     const std::uint64_t seen = progress_;
-    const std::uint64_t told = loops_told_;
+    loops_.begin_look();
     if (!leader_asleep_) sources_.read_all();  // a leader that spins reads the sockets of workers alone
     if (!reader_busy_) told_ = news_;          // without a leader there are no followers to wake
     sources_.serve(System::now());
     if (backup.woken.alarmed) rang_in_vain_ = progress_ == seen && sources_.is_quiet();
-    note_loops(loops_told_ != told, progress_ != seen);
+    if (loops_.end_look(progress_ != seen, System::now() - looked_at_ < kTick)) rang_in_vain_ = true;
     // All work under the mutex is done, and some of it may have set the alarm. The rest is checked below, so it is not
     // needed.
     clear_guard(backup);
@@ -433,17 +427,6 @@ class WaitKernel {
     const DutyPlan duty = sources_.look_at_duty();
     if (news_ != told_) tell();
     if (!stopping_) prepare_sleep(backup, duty);
-  }
-
-  // What a look has done: whether event loops were told, and whether frames were read.
-  void note_loops(bool told, bool read) FRAY_REQUIRES(client_mutex) {
-    constexpr int kMostForOthers = kMostQuickLooks + 1;  // of which the first need not be a quick one
-    const bool rang = std::exchange(loop_rang_, false);
-    if (rang) rang_in_vain_ = true;
-    loops_follow_ = rang || told;
-    if (told || System::now() - looked_at_ >= kTick) looks_for_others_ = 0;
-    if (read && !told) looks_for_others_ = std::min(looks_for_others_ + 1, kMostForOthers);
-    others_stream_ = looks_for_others_ == kMostForOthers;
   }
 
   // Whether more than one frame each kTick was read since then.
@@ -455,7 +438,7 @@ class WaitKernel {
 
   void prepare_sleep(Backup& backup, const DutyPlan& duty) FRAY_REQUIRES(client_mutex) {
     const TimePoint now = System::now();
-    const bool for_loops = reads_for_loops();
+    const bool for_loops = loops_.at_once(sources_.awaited_by_loops());
     const bool frames = frames_stream(backup, now) && !for_loops && !leader_asleep_;
     backup.naps = duty.streams || frames;
     looked_at_ = now;
@@ -471,17 +454,11 @@ class WaitKernel {
   }
 
   bool frames_stream(Backup& backup, TimePoint now) FRAY_REQUIRES(client_mutex) {
+    constexpr int kMostQuickLooks = 3;
     backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
     const bool goes_on =
         backup.naps && progress_ > seen_ + 1;  // a nap for one frame costs as much as to be woken by it
     return goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks;
-  }
-
-  // Whether event loops wait for few objects, or did so just now, and will again as far as can be told: a program that awaits
-  // one call after the other then finds this thread where it is needed, and has not to ring it each time.
-  bool reads_for_loops() FRAY_REQUIRES(client_mutex) {
-    const std::size_t awaited = sources_.awaited_by_loops();
-    return (loops_follow_ || awaited > 0) && !in_groups(awaited);
   }
 
   void choose_sockets(Backup& backup, bool for_loops) FRAY_REQUIRES(client_mutex) {
@@ -554,8 +531,8 @@ class WaitKernel {
   // The same while event loops wait, in whose programs an alarm may be a late one.
   void guard_awaited(std::size_t awaited) FRAY_REQUIRES(client_mutex) {
     if (hears_all_ && heard_version_ == sources_.watch_version()) return;
-    if (in_groups(awaited)) return guard();
-    if (!std::exchange(loop_rang_, true)) backup_bell_.ring();
+    if (loops_.in_groups(awaited)) return guard();
+    if (loops_.ask()) backup_bell_.ring();
   }
 
   Mutex& mutex_;
@@ -580,13 +557,9 @@ class WaitKernel {
   typename System::Flag guarded_{false};                     // the backup thread looks within kTick
   bool late_ FRAY_GUARDED_BY(client_mutex) = false;          // it looks within kLate, unless a leader takes that back
   int late_calls_ FRAY_GUARDED_BY(client_mutex) = 0;         // since that was set
-  bool rang_in_vain_ FRAY_GUARDED_BY(client_mutex) = false;  // the alarm, when it rang last, or nobody needs one
-  bool loop_rang_ FRAY_GUARDED_BY(client_mutex) = false;     // the backup bell, for an event loop, since the last look
-  std::uint64_t loops_told_ FRAY_GUARDED_BY(client_mutex) = 0;  // how often an event loop was told of an object
-  bool loops_follow_ FRAY_GUARDED_BY(client_mutex) = false;  // the last look was for event loops, and the next may be
-  int looks_for_others_ FRAY_GUARDED_BY(client_mutex) = 0;   // in a row, each within kTick, that read for no event loop
-  bool others_stream_ FRAY_GUARDED_BY(client_mutex) = false;  // there were many of these
-  typename System::Flag backup_asleep_{false};                // for longer than kTick
+  bool rang_in_vain_ FRAY_GUARDED_BY(client_mutex) = false;  // the alarm, when it rang last; or nobody needs one
+  LoopReading loops_ FRAY_GUARDED_BY(client_mutex);
+  typename System::Flag backup_asleep_{false};  // for longer than kTick
   // Of the last look, and of the sleep that followed it:
   TimePoint looked_at_ FRAY_GUARDED_BY(client_mutex){};
   std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;           // frames

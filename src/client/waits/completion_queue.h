@@ -1,7 +1,7 @@
 // CompletionQueue: tells an event loop, or a thread that waits for it, which objects became ready, through an eventfd.
 //
-//   queue.listen(object);                    // whoever reads the object's value calls arrived(object) then, once
-//   queue.add(object);                       // it is ready already
+//   queue.listen(object);                    // who reads that the object is ready calls arrived(object), once
+//   queue.add(object);                       // in place of listen(): the object is ready already
 //   for (Object* object : queue.take()) …    // when fd() is readable
 //
 // Threading:  under Client's mutex; take() and forget() from the thread of the loop. begin_wait() and end_wait() without it.
