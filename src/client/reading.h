@@ -93,6 +93,9 @@ class Reading {
   // ---- Sources of the kernel ----
   bool is_open() const { return connection_.is_open(); }
   bool is_quiet() const FRAY_REQUIRES(client_mutex) { return ledger_.is_quiet() && !link_.has_output(); }
+  bool has_unsent() const FRAY_REQUIRES(client_mutex) {
+    return link_.has_output() || !ledger_.unflushed().empty() || node_memory_.has_returned();
+  }
   void flush() FRAY_REQUIRES(client_mutex) {
     node_memory_.return_memory();
     ledger_.flush();

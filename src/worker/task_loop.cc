@@ -164,6 +164,7 @@ void TaskLoop::serve() {
   }
   functions_.lease_ended();
   MutexLock lock(mutex_);
+  slow_watch_.disarm();
   connected_ = false;
   socket_.close();
   inbox_.clear();
@@ -192,6 +193,7 @@ bool TaskLoop::next_frame(Frame* frame) {
       flush();
       return false;
     }
+    slow_watch_.disarm();  // which a task left that was slow from its beginning
     // Read before answering: the results of tasks that have arrived already are written together.
     if (!read_socket()) return false;
     if (!inbox_.empty() && socket_.output_bytes() < kFlushBytes) continue;
@@ -308,7 +310,7 @@ void TaskLoop::run_task(const Frame& frame) {
   task.read(in);
   const std::uint64_t started = os::monotonic_ns();
   meter_.begin(task.head.function);
-  if (begin(task, started) == kSlowNs) client_.guard();
+  if (begin(task, started)) client_.guard();
   page_.started(task, task.name, started);
   Outcome outcome;
   if (in.ok()) {
@@ -330,7 +332,6 @@ void TaskLoop::run_task(const Frame& frame) {
   if (duration > kMayMaskNs) restore_signal_mask();
   MutexLock lock(mutex_);
   running_ = 0;
-  slow_watch_.disarm();
   first_started_ = next_started;
   if (idle_) {
     lock.unlock();
@@ -342,11 +343,11 @@ void TaskLoop::run_task(const Frame& frame) {
   if (retiring_) return_unstarted(wire::ReturnReason::kRetiring);
 }
 
-std::uint64_t TaskLoop::begin(const TaskView& task, std::uint64_t now) {
+bool TaskLoop::begin(const TaskView& task, std::uint64_t now) {
   MutexLock lock(mutex_);
-  const bool alone = inbox_.empty() && !socket_.has_output() && task.head.timeout_seconds <= 0;
-  patience_ns_ = alone && meter_.is_short() ? kPatienceNs : kSlowNs;
-  if (patience_ns_ > kSlowNs) slow_watch_.begin_patiently(now);
+  const bool is_timed = task.head.timeout_seconds > 0;
+  const bool alone = inbox_.empty() && !socket_.has_output();
+  patience_ns_ = is_timed ? kSlowNs : meter_.is_slow() ? 0 : alone && meter_.is_short() ? kPatienceNs : kSlowNs;
   ++begun_;
   running_ = task.number;
   running_name_ = task.name;
@@ -357,7 +358,14 @@ std::uint64_t TaskLoop::begin(const TaskView& task, std::uint64_t now) {
   untaken_ = {};
   held_ns_ = held_since_ns_ = 0;
   was_held_ = false;
-  return patience_ns_;
+  if (patience_ns_ == 0) {
+    flush();
+    watch_socket();
+  } else {
+    slow_watch_.disarm();
+    if (patience_ns_ > kSlowNs) slow_watch_.begin_patiently(now);
+  }
+  return patience_ns_ == kSlowNs;
 }
 
 void TaskLoop::answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
@@ -432,8 +440,11 @@ client::DutyPlan TaskLoop::look() {
   const std::uint64_t now = os::monotonic_ns();
   plan.streams = begin_rate_.streams(begun_, now);
   slow_watch_.looked(now);
-  if (running_ == 0) return plan;
-  if (now - started_ns_ < kSlowNs) {
+  if (running_ == 0) {
+    slow_watch_.disarm();  // the task thread reads
+    return plan;
+  }
+  if (now - started_ns_ < std::min(patience_ns_, kSlowNs)) {
     plan.look_at(time_of(started_ns_ + patience_ns_));
     return plan;
   }
@@ -465,15 +476,16 @@ void TaskLoop::follow_interrupt(std::uint64_t now, client::DutyPlan* plan) {
 // Called while the running task is slow; nothing here may wait for its end.
 void TaskLoop::look_at_slow() {
   flush();
-  if (read_socket()) {
-    slow_watch_.arm(socket_.fd(), socket_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    return;
-  }
+  if (read_socket()) return watch_socket();
   // The client has ended, so the node ends this process. A task that only waits until its items are taken ends at once.
   slow_watch_.disarm();
   interrupt_ = Interrupt::kCancelled;
   client_.ask_waiters();
   items_taken_.notify_all();
+}
+
+void TaskLoop::watch_socket() {
+  if (connected_) slow_watch_.arm(socket_.fd(), socket_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 // When must_end() has something to do; TimePoint::max() for never.

@@ -157,8 +157,8 @@ class TaskLoop : public client::WorkerDuty {
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
-  // Notes what runs from now on, for the backup thread. Returns after how long the thread is to look.
-  std::uint64_t begin(const TaskView& task, std::uint64_t now);
+  // Notes what runs from now on, for the backup thread. Returns whether that thread is to look within a millisecond.
+  bool begin(const TaskView& task, std::uint64_t now);
   // Writes the answer of a task that has ended behind those that were not sent yet.
   void answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
               const Outcome& outcome) FRAY_REQUIRES(mutex_);
@@ -170,6 +170,7 @@ class TaskLoop : public client::WorkerDuty {
   void interrupt(Interrupt why) FRAY_REQUIRES(mutex_);
   void follow_interrupt(std::uint64_t now, client::DutyPlan* plan) FRAY_REQUIRES(mutex_);
   void look_at_slow() FRAY_REQUIRES(mutex_);
+  void watch_socket() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
   client::DutyPlan::TimePoint timeout_due() const FRAY_REQUIRES(mutex_);
   void cancel_started() FRAY_REQUIRES(mutex_);  // releases the mutex meanwhile

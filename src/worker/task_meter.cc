@@ -1,7 +1,5 @@
 #include "worker/task_meter.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 
 #include <fcntl.h>
@@ -35,15 +33,11 @@ bool reset_peak() {
   return done;
 }
 
+// Not VmHWM of /proc/self/status, which is the same: to format that file takes 15 us, and a descriptor.
 std::uint64_t read_peak() {
-  int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return wire::ResultHead::kNotMeasured;
-  char text[2048];
-  ssize_t size = ::read(fd, text, sizeof(text) - 1);
-  ::close(fd);
-  text[size > 0 ? size : 0] = '\0';
-  const char* found = std::strstr(text, "VmHWM:");
-  return found == nullptr ? wire::ResultHead::kNotMeasured : std::strtoull(found + 6, nullptr, 10) * 1024;
+  rusage own{};
+  if (::getrusage(RUSAGE_SELF, &own) != 0) return wire::ResultHead::kNotMeasured;
+  return static_cast<std::uint64_t>(own.ru_maxrss) * 1024;
 }
 
 }  // namespace

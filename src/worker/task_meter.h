@@ -1,8 +1,8 @@
 // TaskMeter: what a task costs: CPU time of this process and its children, and the peak of its memory.
 //
-// Reading the clocks takes one microsecond, and reading the memory ten. So only those tasks are measured for which that
-// is little: functions whose last run was long, and each function the first time. Other runs are marked as not
-// measured.
+// Reading the clocks takes one microsecond, and having the kernel forget an earlier peak five. So only those tasks are measured
+// for which that is little: functions whose last run was long, and each function the first time. Other runs are marked as not
+// measured. The peak is that of getrusage(), which on machines of many CPUs is exact to a few MiB.
 //
 // Threading:  the task thread alone. begin() and end() take turns.
 // Ownership:  remembers the last duration of each function.
@@ -28,8 +28,9 @@ class TaskMeter {
   static constexpr std::uint64_t kMeasureMemoryFromNs = 2'000'000;
 
   void begin(std::uint64_t function);
-  // Whether the function that runs was short the last time.
+  // Whether the function that runs was short the last time, or slow. Neither when it has not run before.
   bool is_short() const { return *last_ < kShortNs; }
+  bool is_slow() const { return *last_ >= kSlowNs && *last_ != kNeverRan; }
   TaskCost end(std::uint64_t duration_ns);
   void forget(std::uint64_t function);
 

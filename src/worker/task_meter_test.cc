@@ -48,6 +48,18 @@ TEST(TaskMeter, LeavesShortFunctionsAloneAndComesBackWhenTheyAreLong) {
   EXPECT_NE(meter.end(kShort).peak_memory_bytes, kNotMeasured);
 }
 
+TEST(TaskMeter, AFunctionIsShortOrSlowAfterItsLastRun) {
+  TaskMeter meter;
+  meter.begin(1);
+  EXPECT_FALSE(meter.is_short() || meter.is_slow());
+  meter.end(kSlowNs);
+  meter.begin(1);
+  EXPECT_TRUE(meter.is_slow());
+  meter.end(kShort);
+  meter.begin(1);
+  EXPECT_TRUE(meter.is_short());
+}
+
 TEST(TaskMeter, ThePeakIsThatOfTheTaskAndNotOfAnEarlierOne) {
   constexpr std::size_t kBytes = 64u << 20;
   TaskMeter meter;

@@ -88,16 +88,18 @@ def test_a_cancelled_running_task_frees_its_worker(engine: Callable[..., NativeJ
     assert ctx.get(ctx.run(pid), timeout=20) == worker
 
 
-def test_a_task_whose_function_was_short_so_far_hears_that_it_is_cancelled(
-    engine: Callable[..., NativeJobContext], journal: Journal
+@pytest.mark.parametrize(("runs", "seconds"), [(500, 0), (3, 0.005)], ids=["short", "slow"])
+def test_a_task_hears_that_it_is_cancelled_however_short_or_slow_its_function_was_so_far(
+    engine: Callable[..., NativeJobContext], journal: Journal, runs: int, seconds: float
 ) -> None:
     ctx = engine(cpus=1)
 
     def work(hangs: bool) -> None:
         if hangs:
             write_pid_and_hang(journal)
+        spin(seconds, 0)
 
-    for _ in range(500):  # until its worker looks no more at what the first run left behind
+    for _ in range(runs):  # until its worker looks no more at what the first run left behind
         ctx.get(ctx.run(work, False), timeout=20)
     hanging = ctx.run(work, True)
     eventually(journal.lines)

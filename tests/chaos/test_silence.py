@@ -178,6 +178,30 @@ def test_results_ahead_of_a_slow_task_leave_while_it_runs(
     ctx.get(refs)
 
 
+def test_the_result_of_a_slow_task_leaves_while_the_next_slow_one_runs(
+    engine: Callable[..., NativeJobContext], gate: Callable[[], Gate]
+) -> None:
+    ctx = engine(cpus=1)
+    door = gate()
+
+    def rest(waits: bool) -> None:
+        time.sleep(0.005)
+        if waits:
+            door.wait()
+
+    ctx.get([ctx.run(rest, False) for _ in range(4)])  # it counts as slow, so nobody looks a millisecond later
+    first, last = ctx.run(rest, False), ctx.run(rest, True)
+    ctx.get(first, timeout=20)
+    door.open()
+    ctx.get(last)
+
+
+def test_a_worker_that_has_run_slow_tasks_sleeps(engine: Callable[..., NativeJobContext]) -> None:
+    ctx = engine(cpus=1)
+    (worker,) = {ctx.get(ctx.run(wakes_since_start, 0.005))[0] for _ in range(3)}
+    assert fewest_wakes(worker) <= FEW
+
+
 def test_a_task_behind_one_that_turns_out_to_be_long_runs_elsewhere(
     engine: Callable[..., NativeJobContext], gate: Callable[[], Gate]
 ) -> None:

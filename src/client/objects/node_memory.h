@@ -25,6 +25,7 @@ class NodeMemory {
   // Sends the node what the pool has given up. The pool may give memory up with or without the client's mutex held, so its
   // messages are queued until this is called.
   void return_memory() FRAY_REQUIRES(client_mutex);
+  bool has_returned() const { return has_returned_; }
 
   // The hooks of the call in progress, for the pool's question to the node in the middle of it.
   class HooksScope {

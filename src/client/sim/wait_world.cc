@@ -50,6 +50,7 @@ class World {
              return channel.peer != Channel::Peer::kNode && channel.unanswered > 0;
            });
   }
+  bool has_unsent() const FRAY_REQUIRES(client_mutex) { return !unsent_.empty() || returned_.has_value(); }
   void flush() FRAY_REQUIRES(client_mutex) {
     returned_.reset();
     held_until_.reset();
@@ -306,6 +307,8 @@ void World::wait_for(Wait& wait, int object) {
   wait.deadline.reset();
   wait.due = TimePoint::max();
   if (random_.percent(30)) wait.deadline = schedule_.now() + some_time();
+  // Just as an answer comes, which may have a call sent.
+  if (!answers_.empty() && random_.percent(10)) wait.deadline = answers_.front().when;
   if (random_.percent(20)) wait.due = schedule_.now() + 50ms;
   if (wait.interrupted_at) wait.interrupted_at = schedule_.now();  // during the wait before, which did not ask any more
   PlayedWaiter waiter{*this, wait};

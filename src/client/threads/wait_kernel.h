@@ -75,6 +75,7 @@ struct BackupWoken {
 // `Sources`, all under the mutex:
 //   is_open()                         false: every wait ends
 //   is_quiet()                        whether all is sent, and no answer is due but from the node
+//   has_unsent()                      whether flush() would have something to send
 //   flush(), flush_some()             sends all that is buffered; all but what next_due() has a moment for
 //   read_all(), read_workers()        reads what has arrived, on all sockets or on those of workers, and acts on it
 //   watch(set), watch_version()       the sockets to sleep on, each of which read_all() reads (one that is not read would
@@ -176,6 +177,7 @@ class WaitKernel {
   // (os/alarm.h), and one that does not wait, or makes many calls before it does, has its answers read within kTick.
   void guard_answers() FRAY_REQUIRES(client_mutex) {
     constexpr int kManyCalls = 64;
+    if (leader_marked_) answers_left_ = true;
     if (!rang_in_vain_) return guard();
     if (late_ && ++late_calls_ == kManyCalls) return guard();
     if (late_ || guarded_) return;
@@ -378,7 +380,23 @@ class WaitKernel {
     System::sleep(turn.set, leader_bell_, until);
     mutex_.lock();
     leader_asleep_ = false;
+    read_as_leader(turn);
+  }
+
+  // What this thread reads may give it something to send, such as the next task for a worker that has answered. It sends that
+  // itself, so nobody needs an alarm: it sets the mark for as long, unless others have, or the worker's duty may need the
+  // alarm. As the backup thread does, it clears the mark first and looks then at what was noted.
+  template <typename Waiter>
+  void read_as_leader(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
+    leader_marked_ = !sources_.has_duty() && !guarded_.exchange(true);
     sources_.read_all();
+    if (!std::exchange(leader_marked_, false)) return;
+    guarded_ = false;
+    if (std::exchange(answers_left_, false)) guard_answers();
+    if (!sources_.has_unsent()) return;
+    if (is_over(turn)) return guard();  // the caller may have more to send right after
+    sources_.flush();
+    watching_ = false;  // not what has been sent since the backup thread fell asleep
   }
 
   // No thread reads from now on. All followers are woken: the first one leads next, the others check whether the frames
@@ -548,6 +566,8 @@ class WaitKernel {
 
   typename System::Bell leader_bell_;
   bool leader_asleep_ FRAY_GUARDED_BY(client_mutex) = false;
+  bool leader_marked_ FRAY_GUARDED_BY(client_mutex) = false;        // it reads, and has set the mark `guarded_` itself
+  bool answers_left_ FRAY_GUARDED_BY(client_mutex) = false;         // meanwhile
   std::uint64_t leader_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets that the sleeping leader watches
 
   typename System::Bell backup_bell_;
