@@ -249,20 +249,17 @@ bool ActorLoop::spin() {
 
 ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   MutexLock lock(mutex_);
-  slow_watch_.disarm();
   Spin spin;
   while (!stop_) {
+    if (inbox_.empty()) slow_watch_.disarm();
     if (inbox_.empty() && !reader_busy_) read_ready(0);  // the answers to the calls that have arrived share one write
     if (cancels_started_) cancel_started();
     if (!inbox_.empty()) {
       ActorCall* call = take();
-      const bool alone = mode_ == Mode::kSerial && inbox_.empty() && !callers_.is_any_dirty();
-      patience_ns_ = alone && was_short_ ? kPatienceNs : kSlowNs;
-      const bool is_patient = patience_ns_ > kSlowNs;
-      if (is_patient) slow_watch_.begin_patiently(call->started_ns);
+      const bool needs_look = watch_call(*call);
       if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call
       lock.unlock();
-      if (!is_patient) client_.guard();
+      if (needs_look) client_.guard();
       return call;
     }
     callers_.flush_all();
@@ -296,6 +293,22 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   return nullptr;
 }
 
+bool ActorLoop::watch_call(const ActorCall& call) {
+  const bool alone = inbox_.empty() && !callers_.is_any_dirty();
+  patience_ns_ = mode_ != Mode::kSerial                  ? kSlowNs
+                 : last_duration_ns_ >= kSlowNs          ? 0
+                 : alone && last_duration_ns_ < kShortNs ? kPatienceNs
+                                                         : kSlowNs;
+  if (patience_ns_ == 0) {
+    callers_.flush_all();
+    slow_watch_.arm(epoll_.get(), EPOLLIN);
+  } else {
+    slow_watch_.disarm();
+    if (patience_ns_ > kSlowNs) slow_watch_.begin_patiently(call.started_ns);
+  }
+  return patience_ns_ == kSlowNs;
+}
+
 void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
   // Holds on objects in the arguments, and records of objects in the results, must reach the node before the answer
@@ -304,7 +317,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   client_.tasks().forget_started(call->ordinal);
   MutexLock lock(mutex_);
   const std::uint64_t duration_ns = os::monotonic_ns() - call->started_ns;
-  was_short_ = duration_ns < kShortNs;
+  last_duration_ns_ = duration_ns;
   if (Caller* caller = callers_.find(call->caller)) {
     wire::ResultHead head;
     head.started_ns = call->started_ns;
@@ -405,7 +418,8 @@ client::DutyPlan ActorLoop::look() {
   const std::uint64_t now = os::monotonic_ns();
   plan.streams = begin_rate_.streams(begun_, now);
   slow_watch_.looked(now);
-  if (!running_.empty() && now - running_.back().started_ns < kSlowNs) {
+  if (running_.empty()) slow_watch_.disarm();  // a thread of the calls reads
+  if (!running_.empty() && now - running_.back().started_ns < std::min(patience_ns_, kSlowNs)) {
     plan.look_at(time_of(running_.back().started_ns + patience_ns_));
     return plan;
   }

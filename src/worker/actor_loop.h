@@ -118,6 +118,8 @@ class ActorLoop : public client::WorkerDuty {
   // Whether a generator may produce another item, or has to learn that nobody wants one.
   bool may_go_on(const ActorCall& call) const FRAY_REQUIRES(mutex_);
   ActorCall* take() FRAY_REQUIRES(mutex_);
+  // Prepares the backup thread for a call that begins. Returns whether it is to look within a millisecond.
+  bool watch_call(const ActorCall& call) FRAY_REQUIRES(mutex_);
   void read_ready(int timeout_ms) FRAY_REQUIRES(mutex_);  // releases the mutex while it waits
   void read(std::uint64_t id) FRAY_REQUIRES(mutex_);
   void sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
@@ -149,9 +151,9 @@ class ActorLoop : public client::WorkerDuty {
   bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;  // a running call has this set
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
-  bool was_short_ FRAY_GUARDED_BY(mutex_) = false;               // the call that ended last
-  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;  // with the call that began last
-  SlowWatch slow_watch_;                                         // changed with mutex_ held
+  std::uint64_t last_duration_ns_ FRAY_GUARDED_BY(mutex_) = kShortNs;  // of the call that ended last
+  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;        // with the call that began last
+  SlowWatch slow_watch_;                                               // changed with mutex_ held
   os::CrowdedCpu crowd_;  // of the one thread that spins; where several threads run calls, none of them spins
   std::uint32_t taken_ FRAY_GUARDED_BY(mutex_) = 0;  // calls that were taken since a thread last looked for more
 };

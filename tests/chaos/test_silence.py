@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fray import ActorOptions
+from fray import ActorOptions, TaskCancelledError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.harness import Driver, eventually
@@ -108,6 +108,10 @@ class Holder:
     def pid(self) -> int:
         return os.getpid()
 
+    def rest(self) -> int:
+        time.sleep(0.005)
+        return os.getpid()
+
     def wakes(self) -> int:
         return wakes_while_slow()
 
@@ -194,6 +198,36 @@ def test_the_result_of_a_slow_task_leaves_while_the_next_slow_one_runs(
     ctx.get(first, timeout=20)
     door.open()
     ctx.get(last)
+
+
+def test_the_result_of_a_slow_call_leaves_while_the_next_slow_one_runs(
+    ctx: NativeJobContext, gate: Callable[[], Gate]
+) -> None:
+    actor = ctx.create_actor(Holder)
+    door = gate()
+    ctx.get([actor.rest() for _ in range(4)])  # they count as slow, so nobody looks a millisecond later
+    first, last = actor.rest(), actor.wait_at(door)
+    ctx.get(first, timeout=20)
+    door.open()
+    ctx.get(last)
+
+
+def test_a_call_behind_a_slow_one_is_cancelled_while_that_runs(ctx: NativeJobContext, gate: Callable[[], Gate]) -> None:
+    actor = ctx.create_actor(Holder)
+    door = gate()
+    ctx.get([actor.rest() for _ in range(4)])
+    last, behind = actor.wait_at(door), actor.pid()
+    ctx.cancel(behind)
+    with pytest.raises(TaskCancelledError):
+        ctx.get(behind, timeout=20)
+    door.open()
+    ctx.get(last)
+
+
+def test_an_actor_that_has_run_slow_calls_sleeps(ctx: NativeJobContext) -> None:
+    actor = ctx.create_actor(Holder)
+    ctx.get([actor.rest() for _ in range(4)])
+    assert fewest_wakes(ctx.get(actor.rest())) <= FEW
 
 
 def test_a_worker_that_has_run_slow_tasks_sleeps(engine: Callable[..., NativeJobContext]) -> None:
