@@ -64,8 +64,8 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       logs_(loop, [this](ProcessId worker) { return log_audience(worker); }),
       processes_(loop, *settings_.spawner, logs_,
                  {[this](ProcessId, os::Fd socket) { return roster_.adopt(std::move(socket)) != nullptr; },
-                  [this](ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
-                    worker_gone(worker, expected, facts, page);
+                  [this](ProcessId worker, WorkerEnd end, const wire::ExitFacts& facts, const WorkerPage& page) {
+                    worker_gone(worker, end, facts, page);
                   },
                   [this](WorkerKeyId key) { leases_.env_settled(key); }}),
       leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers},
@@ -469,14 +469,14 @@ void Node::process_left(Connection& connection, const Status& why) {
   }
 }
 
-void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
+void Node::worker_gone(ProcessId worker, WorkerEnd end, const wire::ExitFacts& facts, const WorkerPage& page) {
   if (Connection* connection = roster_.find(worker)) {
     connection->drain();  // messages that were sent before the end count
     connection->end(Status(StatusCode::kUnavailable, "the worker has ended"));
   }
   wire::ExitFacts known = facts;
-  known.out_of_memory = watch_.memory_verdict(worker, expected, facts);
-  leases_.worker_gone(worker, expected, known);
+  known.out_of_memory = watch_.memory_verdict(worker, end == WorkerEnd::kExpected, facts);
+  leases_.worker_gone(worker, end, known);
   actors_.worker_gone(worker, known, page);
 }
 

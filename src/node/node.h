@@ -97,7 +97,7 @@ class Node : public NodeView {
   Status handle_memory(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection, const Status& why);
   void process_left(Connection& connection, const Status& why);
-  void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page);
+  void worker_gone(ProcessId worker, WorkerEnd end, const wire::ExitFacts& facts, const WorkerPage& page);
   Status handle_actor(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   std::vector<Connection*> log_audience(ProcessId worker) const;
   void end_round(bool complete);

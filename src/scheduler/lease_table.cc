@@ -49,7 +49,7 @@ void LeaseTable::worker_retiring(ProcessId worker) {
   state_.workers.doom(worker, false);
 }
 
-void LeaseTable::worker_left(ProcessId worker) {
+void LeaseTable::worker_left(ProcessId worker, bool unused) {
   const Worker* entry = state_.workers.find(worker);
   if (entry == nullptr) return state_.contradict();
   state_.changed = true;
@@ -62,7 +62,7 @@ void LeaseTable::worker_left(ProcessId worker) {
   state_.ledger.end(entry->lease);
   state_.devices.left(worker);
   state_.served.erase(worker);
-  state_.workers.left(worker);
+  state_.workers.left(worker, unused);
 }
 
 void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
@@ -120,6 +120,7 @@ void LeaseTable::refuse_given_up() {
   for (Demand* demand : state_.demands.all()) {
     if (demand->reported || !state_.is_hopeless(*demand)) continue;
     state_.refuse(*demand, StatusCode::kUnavailable, wait_reason(state_, *demand).text);
+    state_.workers.told(demand->key());
   }
 }
 

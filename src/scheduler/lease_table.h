@@ -57,7 +57,9 @@ class LeaseTable {
   void worker_blocked(ProcessId worker) { set_blocked(worker, true); }
   void worker_unblocked(ProcessId worker) { set_blocked(worker, false); }
   void worker_retiring(ProcessId worker);  // granted to nobody any more
-  void worker_left(ProcessId worker);      // dead, for whatever reason; it has left as a client too
+  // Dead, for whatever reason; it has left as a client too. `unused`: nobody meant it to end, and neither it nor a living
+  // worker of its key has run anything.
+  void worker_left(ProcessId worker, bool unused = false);
   // A dedicated lease goes on until its worker, which is now told to end, has left.
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);

@@ -529,6 +529,46 @@ TEST(LeaseTable, ThreeFailedStartsRefuseTheDemandUntilItChanges) {
   EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
 }
 
+std::vector<Command> ask_for_one(Bench& bench) {
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  return bench.settle();
+}
+
+void let_die_unused(Bench& bench, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto grants = only<GrantLease>(ask_for_one(bench));
+    ASSERT_EQ(grants.size(), 1u);
+    bench.table.worker_left(grants[0].worker, true);
+  }
+}
+
+TEST(LeaseTable, WorkersThatDieUnusedOneAfterTheOtherRefuseTheDemandAndGetOneMoreAttempt) {
+  Bench bench(1);
+  bench.join(kAnn);
+  let_die_unused(bench, WorkerTable::kUnusedDeaths);
+  const auto reports = only<RefuseDemand>(ask_for_one(bench));
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].code, StatusCode::kUnavailable);
+  EXPECT_EQ(reports[0].reason, "its workers do no work: the last 10 died before their first task");
+
+  let_die_unused(bench, 1);  // one more attempt
+  EXPECT_EQ(only<RefuseDemand>(ask_for_one(bench)).size(), 1u);
+}
+
+TEST(LeaseTable, WorkerThatComesBackOrDiesUsedEndsTheRowOfUnusedDeaths) {
+  for (bool comes_back : {true, false}) {
+    Bench bench(1);
+    bench.join(kAnn);
+    let_die_unused(bench, WorkerTable::kUnusedDeaths - 1);
+    const auto grants = only<GrantLease>(ask_for_one(bench));
+    ASSERT_EQ(grants.size(), 1u);
+    comes_back ? bench.table.lease_returned(kAnn, grants[0].lease) : bench.table.worker_left(grants[0].worker, false);
+    bench.settle();
+    let_die_unused(bench, WorkerTable::kUnusedDeaths - 1);
+    EXPECT_TRUE(only<RefuseDemand>(ask_for_one(bench)).empty());
+  }
+}
+
 TEST(LeaseTable, DemandOfABrokenKeyKeepsNothingFromOthers) {
   Bench bench(1);
   bench.join(kAnn);

@@ -32,8 +32,11 @@ WaitReason reason_of_workers(const LeaseState& state, const Demand& demand) {
   const std::uint32_t most = state.limits.max_workers;
   const KeyInfo& info = state.workers.key(demand.key());
   if (state.workers.given_up(demand.key())) {
-    return {fmt::format("its workers cannot be started: the last {} starts failed", info.failures),
-            "It is about to fail with the reason; the node's log has what the workers wrote."};
+    std::string text =
+        info.failures >= WorkerTable::kStartAttempts
+            ? fmt::format("its workers cannot be started: the last {} starts failed", info.failures)
+            : fmt::format("its workers do no work: the last {} died before their first task", info.unused_deaths);
+    return {std::move(text), "It is about to fail with the reason; the node's log has what the workers wrote."};
   }
   if (info.on_their_way() > 0) return {"waits for a worker to start", "It runs as soon as the worker is ready."};
   if (state.workers.living() >= most && !demand.wanted.dedicated) {

@@ -1,6 +1,7 @@
 #include "scheduler/worker_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fray::scheduler {
 
@@ -43,10 +44,14 @@ bool WorkerTable::start_failed(WorkerKeyId key) {
 }
 
 void WorkerTable::forgive(WorkerKeyId key) {
-  if (auto found = keys_.find(key); found != keys_.end()) {
-    found->second.failures = std::min(found->second.failures, kStartAttempts - 1);
-  }
+  auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  KeyInfo& info = found->second;
+  info.failures = std::min(info.failures, kStartAttempts - 1);
+  if (std::exchange(info.deaths_are_told, false)) info.unused_deaths = std::min(info.unused_deaths, kUnusedDeaths - 1);
 }
+
+void WorkerTable::told(WorkerKeyId key) { keys_[key].deaths_are_told = true; }
 
 void WorkerTable::used(WorkerKeyId key) { keys_[key].last_use = ++uses_; }
 
@@ -74,7 +79,9 @@ void WorkerTable::release(ProcessId worker) {
   Worker* entry = find(worker);
   if (entry == nullptr || entry->state != WorkerState::kLeased) return;
   entry->lease = 0;
-  if (!entry->doomed) --keys_[entry->key].leased;
+  KeyInfo& info = keys_[entry->key];
+  if (!entry->doomed) --info.leased;
+  info.unused_deaths = 0;
   make_idle(worker, *entry);
 }
 
@@ -89,7 +96,7 @@ void WorkerTable::doom(ProcessId worker, bool dying) {
   enter(*entry, WorkerState::kEnding);
 }
 
-bool WorkerTable::left(ProcessId worker) {
+bool WorkerTable::left(ProcessId worker, bool unused) {
   Worker* entry = find(worker);
   if (entry == nullptr) return false;
   if (entry->state == WorkerState::kIdle) remove_idle(worker, entry->key);
@@ -98,7 +105,11 @@ bool WorkerTable::left(ProcessId worker) {
     --info.starting;
     ++info.failures;
   }
-  if (entry->state == WorkerState::kLeased && !entry->doomed) --keys_[entry->key].leased;
+  if (entry->state == WorkerState::kLeased) {
+    KeyInfo& info = keys_[entry->key];
+    if (!entry->doomed) --info.leased;
+    if (!entry->dedicated) info.unused_deaths = unused ? info.unused_deaths + 1 : 0;
+  }
   if (entry->dedicated) --dedicated_;
   --counts_[static_cast<std::size_t>(entry->state)];
   workers_.erase(worker);
@@ -121,15 +132,20 @@ const KeyInfo& WorkerTable::key(WorkerKeyId key) const {
   return found == keys_.end() ? kNothing : found->second;
 }
 
-bool WorkerTable::given_up(WorkerKeyId number) const { return key(number).failures >= kStartAttempts; }
+namespace {
+bool is_given_up(const KeyInfo& info) {
+  return info.failures >= WorkerTable::kStartAttempts || info.unused_deaths >= WorkerTable::kUnusedDeaths;
+}
+}  // namespace
+
+bool WorkerTable::given_up(WorkerKeyId number) const { return is_given_up(key(number)); }
 
 bool WorkerTable::is_hopeless(WorkerKeyId number) const {
   return given_up(number) && key(number).idle.empty() && key(number).on_their_way() == 0;
 }
 
 bool WorkerTable::any_given_up() const {
-  return std::any_of(keys_.begin(), keys_.end(),
-                     [](const auto& each) { return each.second.failures >= kStartAttempts; });
+  return std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return is_given_up(each.second); });
 }
 
 std::uint32_t WorkerTable::living() const { return static_cast<std::uint32_t>(workers_.size()) + asked_ - dedicated_; }

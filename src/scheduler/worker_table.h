@@ -41,6 +41,9 @@ struct KeyInfo {
   std::uint32_t leased = 0;     // and not about to end
   std::vector<ProcessId> idle;  // the one that was idle last at the end: its caches are warm
   std::uint32_t failures = 0;   // starts that failed since the last one that did not
+  // Workers that died unused while they were leased, since the last one that did not, or that came back from its lease.
+  std::uint32_t unused_deaths = 0;
+  bool deaths_are_told = false;  // a demand was refused for them
   std::uint64_t last_use = 0;
 
   std::uint32_t on_their_way() const { return asked + starting; }
@@ -48,7 +51,9 @@ struct KeyInfo {
 
 class WorkerTable {
  public:
-  static constexpr std::uint32_t kStartAttempts = 3;  // failures in a row after which a key's demands are refused
+  // Failures in a row, or unused deaths, after which a key's demands are refused.
+  static constexpr std::uint32_t kStartAttempts = 3;
+  static constexpr std::uint32_t kUnusedDeaths = 10;
 
   void set_time(Moment now) { now_ = now; }
   void start_asked(WorkerKeyId key);
@@ -56,8 +61,10 @@ class WorkerTable {
   bool starting(ProcessId worker, WorkerKeyId key);
   bool ready(ProcessId worker);
   bool start_failed(WorkerKeyId key);
-  // Gives a key that was given up one more attempt.
+  // Gives a key that was given up one more attempt, as somebody asks for its workers. After unused deaths it does so only
+  // once they were told, because each death has its client ask for another worker.
   void forgive(WorkerKeyId key);
+  void told(WorkerKeyId key);  // a demand was refused
   void used(WorkerKeyId key);
   // Without effect while there are workers of it.
   void forget_key(WorkerKeyId key);
@@ -66,7 +73,8 @@ class WorkerTable {
   void release(ProcessId worker);  // becomes idle, or ending when doomed
   // Nothing is granted to it any more; an idle one is now ending.
   void doom(ProcessId worker, bool dying);
-  bool left(ProcessId worker);
+  // `unused`: see LeaseTable::worker_left().
+  bool left(ProcessId worker, bool unused);
 
   Worker* find(ProcessId worker);
   const Worker* find(ProcessId worker) const;

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import textwrap
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import fray
@@ -17,7 +19,7 @@ import pytest
 from fray import TaskCancelledError, TaskOptions, WorkerDiedError
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import PATIENCE, Driver, Process, eventually, look_at
+from tests.chaos.harness import PATIENCE, ROOT, Driver, Process, eventually, look_at
 from tests.chaos.tasks import (
     add,
     array,
@@ -312,6 +314,44 @@ def test_who_waits_for_a_stopped_worker_is_told_once_and_gets_the_result_when_it
     assert (told + finished.stderr).count("stopped") == 1
     assert f"(work pid={worker.pid}) this worker is stopped" in told
     assert f"kill -CONT {worker.pid}" in told + finished.stderr
+
+
+# ---- before the first task
+
+
+def test_workers_that_die_before_their_first_task_are_told_and_not_started_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys, types\nsys.modules['mkl'] = types.ModuleType('mkl')\n")
+    deaths = tmp_path / "deaths"
+    # A worker with a numerical library calls this when it is leased with two CPUs, before it reads the task.
+    (tmp_path / "threadpoolctl.py").write_text(
+        textwrap.dedent(f"""
+            import os
+
+            def threadpool_limits(limits, *others):
+                if limits == 2:
+                    with open({str(deaths)!r}, "a") as file:
+                        file.write("x")
+                    os._exit(9)
+        """)
+    )
+    source = """
+        ctx = fray.init(cpus=2)
+        wide = fray.TaskOptions(resources={"CPU": 2})
+        for _ in range(2):
+            try:
+                ctx.get(ctx.create_task(pow, (2, 5), options=wide), timeout=60)
+            except fray.WorkerDiedError as error:
+                print(str(error).replace("\\n", " "))
+        print(ctx.get(ctx.run(pow, 2, 5), timeout=60))
+    """
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    with Driver(source, env={"PYTHONPATH": path}) as driver:
+        first, second, last = driver.line(), driver.line(), driver.line()
+    told = r"the last 1\d died before their first task: a worker ended before its first task \(exit code 9"
+    assert re.search(told, first)
+    assert re.search(told, second)
+    assert last == "32"
+    assert 11 <= len(deaths.read_text()) <= 15
 
 
 # ---- retired

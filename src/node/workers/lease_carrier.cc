@@ -41,9 +41,9 @@ void LeaseCarrier::worker_ready(ProcessId worker) {
   table_.worker_ready(worker);
 }
 
-void LeaseCarrier::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
-  losses_[worker] = {expected, facts};
-  table_.worker_left(worker);
+void LeaseCarrier::worker_gone(ProcessId worker, WorkerEnd end, const wire::ExitFacts& facts) {
+  losses_[worker] = {end == WorkerEnd::kExpected, facts};
+  table_.worker_left(worker, end == WorkerEnd::kUnused);
   last_clients_.erase(worker);
   keys_.note_change();
 }

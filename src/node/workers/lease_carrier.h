@@ -46,7 +46,7 @@ class LeaseCarrier {
   void client_joined(ProcessId client, ProcessId job = 0) { table_.client_joined(client, job); }
   void client_left(ProcessId client);
   void worker_ready(ProcessId worker);
-  void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
+  void worker_gone(ProcessId worker, WorkerEnd end, const wire::ExitFacts& facts);
   void blocked(ProcessId worker) { table_.worker_blocked(worker); }
   void unblocked(ProcessId worker) { table_.worker_unblocked(worker); }
   void retiring(ProcessId worker);

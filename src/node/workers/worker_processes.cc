@@ -319,17 +319,31 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
   facts.task = worker.view()->running_task();
   if (facts.signal == SIGKILL) facts.why_killed = worker.why_killed;
   facts.log_tail = logs_.finish(process);
-  if (!worker.greeted && !worker.expected && worker.pid != 0) {
-    failed(keys_.at(worker.key),
-           fmt::format("a worker ended at its start (exit code {}, signal {}): {}", facts.exit_code, facts.signal,
-                       facts.log_tail),
-           true);
+  WorkerEnd end = worker.expected ? WorkerEnd::kExpected : WorkerEnd::kUnexpected;
+  const auto ended = [&](std::string_view when) {
+    return fmt::format("a worker ended {} (exit code {}, signal {}){}{}", when, facts.exit_code, facts.signal,
+                       facts.log_tail.empty() ? "" : ": ", facts.log_tail);
+  };
+  if (end == WorkerEnd::kUnexpected && worker.pid != 0) {
+    Key& key = keys_.at(worker.key);
+    if (!worker.greeted) {
+      failed(key, ended("at its start"), true);
+    } else if (facts.last_task == 0 && worker.why_killed.empty() && !any_has_run(worker.key)) {
+      end = WorkerEnd::kUnused;
+      key.reason = ended("before its first task");
+      key.blames_env = false;
+    }
   }
-  bool expected = worker.expected;
   loop_.cancel(worker.end_timer);
   os::SharedPage page = std::move(worker.page);
   workers_.erase(found);
-  events_.on_gone(process, expected, facts, *static_cast<const WorkerPage*>(page.data()));
+  events_.on_gone(process, end, facts, *static_cast<const WorkerPage*>(page.data()));
+}
+
+bool WorkerProcesses::any_has_run(WorkerKeyId key) const {
+  return std::any_of(workers_.begin(), workers_.end(), [key](const auto& entry) {
+    return entry.second.key == key && entry.second.view()->task_number.load(std::memory_order_relaxed) != 0;
+  });
 }
 
 bool WorkerProcesses::is_fork_server(pid_t pid) const {

@@ -50,6 +50,10 @@ struct WorkerProcess {
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
 };
 
+// How a worker has ended. An unused one had said hello, nobody meant it to end, and neither it nor a living worker of its
+// key has run anything.
+enum class WorkerEnd : std::uint8_t { kExpected, kUnexpected, kUnused };
+
 // How far the runtime environment of a worker key is made.
 enum class EnvState : std::uint8_t { kReady, kMissing, kMaking, kFailed };
 
@@ -58,7 +62,7 @@ class WorkerProcesses {
   struct Events {
     // The node's end of the socket on which the worker will say hello.
     std::function<bool(ProcessId worker, os::Fd control)> on_socket;
-    std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
+    std::function<void(ProcessId worker, WorkerEnd end, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
     // The environment of a key, which was kMaking, has become kReady or kFailed.
     std::function<void(WorkerKeyId key)> on_env;
   };
@@ -93,7 +97,8 @@ class WorkerProcesses {
   // later. Lines that the worker prints are shown with its pid.
   void said_hello(ProcessId worker, std::int32_t pid) { logs_.set_pid(worker, pid); }
   void started_well(ProcessId worker);
-  // Why workers of the key do not start: the last lines of the fork server or of a worker that died before its hello.
+  // Why workers of the key do not start, or do no work: the last lines of the fork server, or of a worker that died before
+  // its hello or unused.
   std::string failure_reason(WorkerKeyId key) const;
   // kRuntimeEnv if the runtime environment of the key is the cause, else kWorkerDied.
   StatusCode failure_code(WorkerKeyId key) const;
@@ -141,6 +146,7 @@ class WorkerProcesses {
   void gone(ProcessId worker, int wait_status, std::uint64_t peak_memory_bytes);
   void failed(Key& key, std::string reason, bool blames_env);
   void failed(Key& key, const Status& why);
+  bool any_has_run(WorkerKeyId key) const;  // of the living workers, which do not include actors
 
   event::Loop& loop_;
   os::Spawner& spawner_;

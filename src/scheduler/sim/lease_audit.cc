@@ -144,11 +144,11 @@ void AuditedLeaseTable::worker_retiring(ProcessId worker) {
   table_.worker_retiring(worker);
 }
 
-void AuditedLeaseTable::worker_left(ProcessId worker) {
+void AuditedLeaseTable::worker_left(ProcessId worker, bool unused) {
   note(worker, "left");
   forget_client(worker);
   if (auto found = workers_.find(worker); found != workers_.end()) {
-    if (!found->second.ready) failed_keys_.insert(found->second.key);
+    if (!found->second.ready || unused) failed_keys_.insert(found->second.key);
     if (const LeaseId lease = found->second.lease; lease != 0) {
       if (!leases_.at(lease).orphaned) to_report_.insert({lease, leases_.at(lease).client});
       leases_.erase(lease);
@@ -156,7 +156,7 @@ void AuditedLeaseTable::worker_left(ProcessId worker) {
     workers_.erase(found);
     to_stop_.erase(worker);
   }
-  table_.worker_left(worker);
+  table_.worker_left(worker, unused);
 }
 
 void AuditedLeaseTable::lease_returned(ProcessId client, LeaseId lease) {

@@ -37,7 +37,7 @@ class AuditedLeaseTable {
   void worker_blocked(ProcessId worker);
   void worker_unblocked(ProcessId worker);
   void worker_retiring(ProcessId worker);
-  void worker_left(ProcessId worker);
+  void worker_left(ProcessId worker, bool unused);
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);
   void set_aside(ProcessId home, ProcessId parent, const ResourceSet& resources, const ResourceSet& offered);

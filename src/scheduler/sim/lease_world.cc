@@ -309,7 +309,7 @@ void LeaseWorld::notice(ProcessId id) {
     return table_.client_left(id);
   }
   process.noticed = true;
-  table_.worker_left(id);
+  table_.worker_left(id, process.hello && random_.percent(30));
 }
 
 void LeaseWorld::kill(ProcessId id) {
