@@ -104,8 +104,10 @@ json worker_rows(const StatusSources& sources) {
   for (const auto& [process, worker] : sources.processes.workers()) {
     const scheduler::HeldLease* lease = lease_of(table, table.workers().find(process));
     std::string task = worker.view()->running_task();
-    json row = {
-        {"process", process}, {"pid", worker.pid}, {"state", state_name(sources, process, worker)}, {"task", task}};
+    json row = {{"process", process},
+                {"pid", worker.shown_pid()},
+                {"state", state_name(sources, process, worker)},
+                {"task", task}};
     if (!task.empty()) {
       row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
       row["task_number"] = worker.view()->task_number.load(std::memory_order_relaxed);
@@ -153,7 +155,7 @@ json actor_rows(const StatusSources& sources, bool only_waiting) {
                 {"restarts", view.restarts}, {"max_restarts", view.max_restarts}, {"detached", view.detached}};
     if (view.name) row["name"] = *view.name;
     auto worker = sources.processes.workers().find(view.worker);
-    if (worker != sources.processes.workers().end()) row["pid"] = worker->second.pid;
+    if (worker != sources.processes.workers().end()) row["pid"] = worker->second.shown_pid();
     if (!why.text.empty()) {
       row["reason"] = why.text;
       row["way_on"] = why.way_on;

@@ -114,7 +114,7 @@ Result<json> flame_document(const Result<OwnPrograms::Answer>& answer) {
 
 std::int32_t Dashboard::pid_of(const StatusSources& sources, ProcessId process) {
   auto worker = sources.processes.workers().find(process);
-  if (worker != sources.processes.workers().end()) return worker->second.pid;
+  if (worker != sources.processes.workers().end()) return worker->second.shown_pid();
   const Connection* connection = sources.roster.find(process);
   return connection == nullptr ? 0 : connection->pid;
 }
@@ -153,7 +153,7 @@ Result<json> Dashboard::actors(const ListQuery& query) {
                 {"error", text_or_null(view.death.text)}};
     auto worker = sources.processes.workers().find(view.worker);
     if (worker != sources.processes.workers().end()) {
-      row["pid"] = worker->second.pid;
+      row["pid"] = worker->second.shown_pid();
       row["process"] = view.worker;
       if (std::string running = worker->second.view()->running_task(); !running.empty()) {
         const std::uint64_t since_ns = worker->second.view()->started_ns.load(std::memory_order_relaxed);

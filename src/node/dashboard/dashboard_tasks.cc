@@ -85,7 +85,7 @@ std::vector<RunningTask> running_tasks(const StatusSources& sources, const Roste
   std::vector<RunningTask> running;
   for (const auto& [process, worker] : sources.processes.workers()) {
     const WorkerPage* page = worker.view();
-    RunningTask task{page->running_task(), worker.pid, process};
+    RunningTask task{page->running_task(), worker.shown_pid(), process};
     if (task.name.empty()) continue;
     task.number = page->task_number.load(std::memory_order_relaxed);
     task.started_ns = page->started_ns.load(std::memory_order_relaxed);

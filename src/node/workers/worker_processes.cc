@@ -203,6 +203,11 @@ StatusCode WorkerProcesses::failure_code(WorkerKeyId number) const {
   return found != keys_.end() && found->second.blames_env ? StatusCode::kRuntimeEnv : StatusCode::kWorkerDied;
 }
 
+void WorkerProcesses::said_hello(ProcessId worker, std::int32_t pid) {
+  logs_.set_pid(worker, pid);
+  if (auto found = workers_.find(worker); found != workers_.end()) found->second.said_pid = pid;
+}
+
 void WorkerProcesses::started_well(ProcessId process) {
   auto found = workers_.find(process);
   if (found == workers_.end()) return;

@@ -39,7 +39,8 @@ namespace fray::node {
 
 struct WorkerProcess {
   WorkerKeyId key = 0;
-  std::int32_t pid = 0;  // 0 until the fork server has reported it
+  std::int32_t pid = 0;       // 0 until the fork server has reported it
+  std::int32_t said_pid = 0;  // of its hello, which may come before that report: a task may run by then
   os::Fd pidfd;
   os::SharedPage page;
   bool greeted = false;
@@ -47,6 +48,7 @@ struct WorkerProcess {
   event::TimerId end_timer = 0;
   std::string why_killed;  // for people; empty if the node did not kill it, or if they know the reason
 
+  std::int32_t shown_pid() const { return pid != 0 ? pid : said_pid; }  // for people
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
 };
 
@@ -94,8 +96,8 @@ class WorkerProcesses {
   // The pause before the next start of a worker of this key.
   std::chrono::milliseconds start_delay(WorkerKeyId key) const;
   // Notes the pid that a worker has given in its hello: the report of the fork server, on another socket, may arrive
-  // later. Lines that the worker prints are shown with its pid.
-  void said_hello(ProcessId worker, std::int32_t pid) { logs_.set_pid(worker, pid); }
+  // later. Lines that the worker prints, and its tasks, are shown with its pid.
+  void said_hello(ProcessId worker, std::int32_t pid);
   void started_well(ProcessId worker);
   // Why workers of the key do not start, or do no work: the last lines of the fork server, or of a worker that died before
   // its hello or unused.
