@@ -5,6 +5,12 @@
 
 namespace fray::scheduler {
 
+namespace {
+bool is_given_up(const KeyInfo& info) {
+  return info.failures >= WorkerTable::kStartAttempts || info.unused_deaths >= WorkerTable::kUnusedDeaths;
+}
+}  // namespace
+
 void WorkerTable::start_asked(WorkerKeyId key) {
   ++keys_[key].asked;
   ++asked_;
@@ -131,12 +137,6 @@ const KeyInfo& WorkerTable::key(WorkerKeyId key) const {
   auto found = keys_.find(key);
   return found == keys_.end() ? kNothing : found->second;
 }
-
-namespace {
-bool is_given_up(const KeyInfo& info) {
-  return info.failures >= WorkerTable::kStartAttempts || info.unused_deaths >= WorkerTable::kUnusedDeaths;
-}
-}  // namespace
 
 bool WorkerTable::given_up(WorkerKeyId number) const { return is_given_up(key(number)); }
 

@@ -152,8 +152,9 @@ class ActorLoop : public client::WorkerDuty {
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t last_duration_ns_ FRAY_GUARDED_BY(mutex_) = kShortNs;  // of the call that ended last
-  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;        // with the call that began last
-  SlowWatch slow_watch_;                                               // changed with mutex_ held
+  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) =
+      kSlowNs;            // with the call that began last; 0: it is taken as slow
+  SlowWatch slow_watch_;  // changed with mutex_ held
   os::CrowdedCpu crowd_;  // of the one thread that spins; where several threads run calls, none of them spins
   std::uint32_t taken_ FRAY_GUARDED_BY(mutex_) = 0;  // calls that were taken since a thread last looked for more
 };

@@ -3,11 +3,11 @@
 //
 //   SlowWatch watch;                      // the backup thread sleeps on watch.fd()
 //   watch.begin_patiently(now_ns);        // a task begins that is likely to be short, and nobody else waits for its end
-//   watch.arm(socket.fd(), EPOLLIN);      // the running task is slow
-//   watch.disarm();                       // it has ended
+//   watch.arm(socket.fd(), EPOLLIN);      // the running task is slow, or was slow the last time and begins
+//   watch.disarm();                       // the thread that runs the tasks reads again, or a task begins that is not known as slow
 //   watch.rest();                         // no task will run for a while
 //
-// With other tasks the client is asked to look (Client::guard()), within a millisecond. An alarm for that costs as much as a
+// With tasks that are neither the client is asked to look (Client::guard()), within a millisecond. An alarm for that costs as much as a
 // short task, and a late one next to nothing (os/alarm.h). It is not set again while it is to ring, or has rung and the look
 // is still to come.
 //

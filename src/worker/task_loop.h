@@ -5,7 +5,8 @@
 //
 // Threading:  run() belongs to the task thread. The client's backup thread calls look() a millisecond after a task has
 //             begun. If the task still runs, that thread sends finished results, and from then on sleeps on the socket
-//             for cancels and recalls, until the task's timeout. `mutex_` guards the socket, the inbox and the state of
+//             for cancels and recalls, until the task's timeout. Where the task's function was slow the last time, the
+//             task thread sends them before it begins, and the backup thread sleeps on the socket at once. `mutex_` guards the socket, the inbox and the state of
 //             the running task. Lock order: the client's mutex is taken before `mutex_`, so the client is never called
 //             with `mutex_` held.
 // Ownership:  owns the direct socket; the client, the executor and the page must outlive it.
@@ -170,7 +171,7 @@ class TaskLoop : public client::WorkerDuty {
   void interrupt(Interrupt why) FRAY_REQUIRES(mutex_);
   void follow_interrupt(std::uint64_t now, client::DutyPlan* plan) FRAY_REQUIRES(mutex_);
   void look_at_slow() FRAY_REQUIRES(mutex_);
-  void watch_socket() FRAY_REQUIRES(mutex_);
+  void watch_socket() FRAY_REQUIRES(mutex_);  // by the backup thread, until slow_watch_ is disarmed
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
   client::DutyPlan::TimePoint timeout_due() const FRAY_REQUIRES(mutex_);
   void cancel_started() FRAY_REQUIRES(mutex_);  // releases the mutex meanwhile
@@ -229,7 +230,7 @@ class TaskLoop : public client::WorkerDuty {
   std::uint64_t end_system_call_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks that have begun so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
-  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;  // with the running task
+  std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;  // with the running task; 0: it is taken as slow
   SlowWatch slow_watch_;                                         // changed with mutex_ held
   std::uint64_t first_started_ FRAY_GUARDED_BY(mutex_) = 0;      // number of the first task that the running one starts
   bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;         // the tasks that it has started are to be cancelled

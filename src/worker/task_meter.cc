@@ -33,7 +33,7 @@ bool reset_peak() {
   return done;
 }
 
-// Not VmHWM of /proc/self/status, which is the same: to format that file takes 15 us, and a descriptor.
+// Not VmHWM of /proc/self/status, which says the same: to have that file written takes 15 us, and a descriptor.
 std::uint64_t read_peak() {
   rusage own{};
   if (::getrusage(RUSAGE_SELF, &own) != 0) return wire::ResultHead::kNotMeasured;

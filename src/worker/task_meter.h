@@ -2,7 +2,8 @@
 //
 // Reading the clocks takes one microsecond, and having the kernel forget an earlier peak five. So only those tasks are measured
 // for which that is little: functions whose last run was long, and each function the first time. Other runs are marked as not
-// measured. The peak is that of getrusage(), which on machines of many CPUs is exact to a few MiB.
+// measured. The peak is that of getrusage(), for which the kernel adds up
+// counts of each CPU that may lag behind.
 //
 // Threading:  the task thread alone. begin() and end() take turns.
 // Ownership:  remembers the last duration of each function.

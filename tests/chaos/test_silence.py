@@ -60,6 +60,13 @@ def wakes_since_start(seconds: float) -> tuple[int, int]:
     return os.getpid(), wakes_of(os.getpid(), with_main=False)
 
 
+def rest(seconds: float, door: Gate | None = None) -> None:
+    """Sleep, and then wait at the door where there is one."""
+    time.sleep(seconds)
+    if door is not None:
+        door.wait()
+
+
 def test_the_other_threads_of_a_worker_sleep_while_its_task_runs(ctx: NativeJobContext) -> None:
     assert ctx.get(ctx.run(wakes_while_slow)) <= FEW
 
@@ -187,14 +194,8 @@ def test_the_result_of_a_slow_task_leaves_while_the_next_slow_one_runs(
 ) -> None:
     ctx = engine(cpus=1)
     door = gate()
-
-    def rest(waits: bool) -> None:
-        time.sleep(0.005)
-        if waits:
-            door.wait()
-
-    ctx.get([ctx.run(rest, False) for _ in range(4)])  # it counts as slow, so nobody looks a millisecond later
-    first, last = ctx.run(rest, False), ctx.run(rest, True)
+    ctx.get([ctx.run(rest, 0.005) for _ in range(4)])  # it counts as slow, so nobody looks a millisecond later
+    first, last = ctx.run(rest, 0.005), ctx.run(rest, 0.005, door)
     ctx.get(first, timeout=20)
     door.open()
     ctx.get(last)
@@ -241,15 +242,9 @@ def test_a_task_behind_one_that_turns_out_to_be_long_runs_elsewhere(
 ) -> None:
     ctx = engine(cpus=2)
     door = gate()
-
-    def rest(waits: bool) -> None:
-        time.sleep(0.01)
-        if waits:
-            door.wait()
-
-    ctx.get([ctx.run(rest, False) for _ in range(8)])  # it counts as so long that one is sent behind each
-    long = ctx.run(rest, True)
-    ctx.get([ctx.run(rest, False) for _ in range(20)], timeout=20)
+    ctx.get([ctx.run(rest, 0.01) for _ in range(8)])  # it counts as so long that one is sent behind each
+    long = ctx.run(rest, 0.01, door)
+    ctx.get([ctx.run(rest, 0.01) for _ in range(20)], timeout=20)
     door.open()
     ctx.get(long)
 

@@ -43,7 +43,8 @@
 // the first to take a ring would leave the other asleep.
 //
 // guard() takes no lock: it is called after what it is about was noted under some mutex. The backup thread clears the
-// mark `guarded_` before it looks, under that mutex; so it sees what was noted, or the mark is found cleared.
+// mark `guarded_` before it looks, under that mutex; so it sees what was noted, or the mark is found cleared. A leader
+// that reads does the same: it sets the mark, so that no alarm is set for what it sends itself right after.
 //
 // Threading:  any thread, under the client's mutex where it says so. The mutex is released during every sleep.
 // Ownership:  borrows the mutex and the sources; owns the bells.
@@ -385,7 +386,8 @@ class WaitKernel {
 
   // What this thread reads may give it something to send, such as the next task for a worker that has answered. It sends that
   // itself, so nobody needs an alarm: it sets the mark for as long, unless others have, or the worker's duty may need the
-  // alarm. As the backup thread does, it clears the mark first and looks then at what was noted.
+  // alarm. As the backup thread does, it clears the mark first and looks then at what was noted. It holds the mutex while it
+  // reads, so nothing else than memory that goes back to the node can be noted by other threads meanwhile.
   template <typename Waiter>
   void read_as_leader(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     leader_marked_ = !sources_.has_duty() && !guarded_.exchange(true);
@@ -574,7 +576,7 @@ class WaitKernel {
   typename System::Alarm alarm_;
   typename System::Signals signals_;
   typename System::Flag ask_wanted_{false};
-  typename System::Flag guarded_{false};                     // the backup thread looks within kTick
+  typename System::Flag guarded_{false};                     // the backup thread looks within kTick, or a leader reads
   bool late_ FRAY_GUARDED_BY(client_mutex) = false;          // it looks within kLate, unless a leader takes that back
   int late_calls_ FRAY_GUARDED_BY(client_mutex) = 0;         // since that was set
   bool rang_in_vain_ FRAY_GUARDED_BY(client_mutex) = false;  // the alarm, when it rang last; or nobody needs one
