@@ -80,6 +80,15 @@ def test_a_program_of_one_script_is_copied_with_what_it_has_imported(tmp_path: P
         "import enum\nclass Colour(enum.Enum):\n    RED = 1\nred = Colour.RED\n",
         "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass Row:\n    of: int\nrow = Row(3)\n",
         "import functools\n@functools.cache\ndef answer():\n    return 42\n",
+        "import collections\nknown, names, late = {}, [], collections.deque()\n"
+        "by_key = collections.defaultdict(list)\ndef remember(key, known={}):\n    return known\n",
+        "import threading\nlock, nested, own = threading.Lock(), threading.RLock(), threading.local()\n",
+        "import dataclasses, types\n@dataclasses.dataclass\nclass Row:\n    of: int\n    more: list[int]\n"
+        "ROW = Row(3, [1])\nSPACE = types.SimpleNamespace(row=ROW)\n",
+        "import dataclasses\n@dataclasses.dataclass(slots=True, frozen=True)\nclass Row:\n    of: int\nrow = Row(3)\n",
+        "import types\nMISSING = object()\nREAD_ONLY = types.MappingProxyType({'a': [1]})\n",
+        "ALL_OF = {}\ndef register(f):\n    ALL_OF[f.__name__] = f\n    return f\n@register\ndef one():\n    return 1\n",
+        "import operator, struct, uuid\nfirst, head, name = operator.itemgetter(0), struct.Struct('i'), uuid.UUID(int=1)\n",
     ],
 )
 def test_modules_of_functions_classes_and_constants_are_copied(tmp_path: Path, source: str) -> None:
@@ -89,16 +98,23 @@ def test_modules_of_functions_classes_and_constants_are_copied(tmp_path: Path, s
 @pytest.mark.parametrize(
     "source",
     [
-        "settings = {}\n",
-        "import threading\nLOCK = threading.Lock()\n",
+        "settings = {'depth': 3}\n",
+        "import threading\nLOCK = threading.Lock()\nLOCK.acquire()\n",
+        "import threading\nLOCK = threading.RLock()\nLOCK.acquire()\n",
+        "import threading\nown = threading.local()\nown.value = 1\n",
+        "import types\nread_only = types.MappingProxyType({'a': 1})\n",
+        "class Table(dict):\n    pass\nTABLE = Table()\n",
+        "class Counter:\n    count = 0\nCOUNTER = Counter()\n",
         "import random\nDRAWS = random.Random()\n",
         "import io\nLOG = io.StringIO()\n",
         "import functools\n@functools.cache\ndef answer():\n    return 42\nanswer()\n",
-        "import dataclasses\n@dataclasses.dataclass\nclass Row:\n    of: int\nROW = Row(3)\n",
-        "PAIR = (1, [])\nnames = PAIR\n",
+        "import dataclasses\n@dataclasses.dataclass\nclass Row:\n    of: int\nrow = Row(3)\n",
+        "import dataclasses\n@dataclasses.dataclass\nclass Row:\n    of: object\nROW = Row(iter([1]))\n",
+        "import dataclasses\n@dataclasses.dataclass\nclass Row:\n    of: int\nROW = Row(3)\nROW.more = iter([1])\n",
+        "PAIR = (1, [2])\nnames = PAIR\n",
         "import random\nclass Simulation:\n    draws = random.Random()\n",
-        "def remember(key, known={}):\n    return known\n",
-        "def outer():\n    known = []\n    return lambda: known\nlook = outer()\n",
+        "def remember(key, known={'a': 1}):\n    return known\n",
+        "def outer():\n    known = [1]\n    return lambda: known\nlook = outer()\n",
         "ALL = list(range(100_000))\n",
     ],
 )
@@ -150,6 +166,20 @@ def test_a_program_that_has_opened_a_device_is_not_copied(tmp_path: Path) -> Non
 
 def test_a_program_that_has_opened_a_pipe_or_dev_null_is_copied(tmp_path: Path) -> None:
     assert run(tmp_path, "pipe, null = os.pipe(), open(os.devnull)\n" + _CALL) == ["True"]
+
+
+@pytest.mark.parametrize(
+    ("source", "copied"),
+    [
+        ("WEIGHTS = numpy.ones(3)\nkind, one = WEIGHTS.dtype, WEIGHTS[0]\n", True),
+        ("weights = numpy.ones(3)\n", False),
+        ("MIXED = numpy.array([iter([1])], dtype=object)\n", False),
+        ("DRAWS = numpy.random.default_rng(1)\n", False),
+    ],
+)
+def test_arrays_are_constants_by_their_names(tmp_path: Path, source: str, copied: bool) -> None:
+    pytest.importorskip("numpy")
+    assert run(tmp_path, "import own\n" + _CALL, own="import numpy\n" + source) == [str(copied)]
 
 
 def test_the_threads_of_numpy_do_not_keep_a_program_from_being_copied(tmp_path: Path) -> None:

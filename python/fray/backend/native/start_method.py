@@ -19,59 +19,21 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Collection, Mapping
-from enum import Enum
-from functools import cache, cached_property, partial
-from types import BuiltinFunctionType, FunctionType, GenericAlias, MemberDescriptorType, ModuleType, UnionType
-from typing import Any, TypeAlias
+from types import BuiltinFunctionType
 
-from fray.backend.native.imported import inside_of, is_own, threads_can_be_told
+from fray.backend.native.constants import has_no_state_of_its_own
+from fray.backend.native.imported import threads_can_be_told
 from fray.backend.native.other_threads import name_of_thread, other_threads
 from fray.backend.native.threads import has_numerical_library
 
 __all__ = ["automatic_start_method"]
 
-_Value: TypeAlias = tuple[Any, bool]
-"""A value, and whether it may be a container."""
-
 _MOST_COPIED_BYTES = 512 << 20
 """Most memory of a program that is copied unasked: its pages are kept for its workers after it has freed them."""
 _MOST_DESCRIPTORS = 256
-_MOST_VALUES = 20_000
-"""Most descriptors and values that are looked at: a program with more of them would wait longer than a copy saves."""
+"""Most descriptors that are looked at: a program with more of them would wait longer than a copy saves."""
 _TOOLS = 6  # of sys.monitoring
 _MEMORY_DEVICES = 1  # the major number of /dev/null and others without state
-_CODE = (
-    BuiltinFunctionType,
-    ModuleType,
-    GenericAlias,
-    UnionType,
-    Enum,
-    property,
-    MemberDescriptorType,
-    cached_property,
-)
-_ALWAYS_CONSTANT = frozenset((type(None), bool, int, float, complex, str, bytes, range, type(...), *_CODE))
-_OF_PYTHON = frozenset(("_abc_impl", "_fields", "_field_defaults"))  # attributes that Python gives to classes
-_CACHED: type[Any] = type(cache(abs))
-_MORE_CONSTANTS = frozenset(
-    (
-        "__future__._Feature",
-        "_collections._tuplegetter",  # a field of a NamedTuple
-        "datetime.date",
-        "datetime.datetime",
-        "datetime.timedelta",
-        "decimal.Decimal",
-        "fractions.Fraction",
-        "os._Environ",
-        "logging.Logger",  # of which `logging` keeps one for each name
-        "numpy.ufunc",
-        "pathlib.PosixPath",
-        "pathlib.PurePosixPath",
-        "re.Pattern",
-    )
-)
-"""Classes that may not have been imported."""
 
 
 def automatic_start_method() -> str:
@@ -80,7 +42,7 @@ def automatic_start_method() -> str:
     Otherwise return ``"forkserver"``.
     """
     try:
-        is_fit = _does_one_thing() and _is_small() and _has_no_state_of_its_own() and _can_limit_threads()
+        is_fit = _does_one_thing() and _is_small() and has_no_state_of_its_own() and _can_limit_threads()
     except Exception:  # /proc may be hidden, and modules may be objects of any kind
         is_fit = False
     return "fork" if is_fit else "forkserver"
@@ -153,106 +115,3 @@ def _is_small() -> bool:
 def _can_limit_threads() -> bool:
     """Return whether numerical libraries that are loaded can be told how many threads a task may use."""
     return threads_can_be_told() or not has_numerical_library()
-
-
-def _has_no_state_of_its_own() -> bool:
-    """Return whether the modules of this program hold functions, classes and constants only, and are all there.
-
-    The main script does not count: tasks do not see its module, and its functions travel by value.
-    """
-    main = sys.modules.get("__main__")
-    values: list[_Value] = []
-    for name, module in list(sys.modules.items()):
-        inside = inside_of(name)
-        if module is main or not is_own(name, inside):
-            continue
-        if getattr(inside.get("__spec__"), "_initializing", False):
-            return False
-        values += _named_values(inside)
-    return _are_constants(values)
-
-
-def _named_values(names: Mapping[str, Any]) -> list[_Value]:
-    """Return the values of a module or a class. Names in capital letters are constants (PEP 8), lists included."""
-    return [
-        (value, key.isupper())
-        for key, value in list(names.items())
-        if type(value) not in _ALWAYS_CONSTANT and not key.startswith("__")
-    ]
-
-
-def _are_constants(values: list[_Value]) -> bool:
-    """Return whether these values are the same in each process that imports their modules."""
-    seen: dict[tuple[int, bool], Any] = {}  # which keeps the values, so that no other one gets the id of one
-    own: dict[str, bool] = {}
-    while values:
-        value, may_be_container = values.pop()
-        if (id(value), may_be_container) in seen:
-            continue
-        seen[id(value), may_be_container] = value
-        if isinstance(value, type):
-            values += _named_attributes(value, own)
-        elif (parts := _parts_of(value, may_be_container, own)) is None or len(parts) > _MOST_VALUES:
-            return False
-        elif parts:
-            # What a frozen data class or a partial call holds was given to it once.
-            may_be_container = may_be_container or type(value) is partial or _is_frozen(value)
-            values += [(part, may_be_container) for part in parts if type(part) not in _ALWAYS_CONSTANT]
-        if len(seen) + len(values) > _MOST_VALUES:
-            return False
-    return True
-
-
-def _named_attributes(cls: type[Any], own: dict[str, bool]) -> list[_Value]:
-    """Return the attributes of a class of the program's own; other classes are their packages'."""
-    if issubclass(cls, Enum) or not _is_of_own_module(cls, own):
-        return []
-    return _named_values({name: value for name, value in vars(cls).items() if name not in _OF_PYTHON})
-
-
-def _is_of_own_module(value: Any, own: dict[str, bool]) -> bool:
-    """Return whether a class or a function is the program's; `own` keeps the answer for each module."""
-    module = value.__module__ or ""
-    if module not in own:
-        own[module] = is_own(module, inside_of(module))
-    return own[module]
-
-
-def _parts_of(value: Any, may_be_container: bool, own: dict[str, bool]) -> Collection[Any] | None:
-    """Return what must be constant for `value` to be so; None if it never is. This runs no code of the value."""
-    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if kind is FunctionType:
-        return _remembered_by(value, own)
-    if kind in _ALWAYS_CONSTANT or issubclass(kind, _CODE) or kind.__module__ == "typing":
-        return ()
-    if kind in (classmethod, staticmethod):
-        return [value.__func__]
-    if issubclass(kind, (tuple, frozenset)) or (may_be_container and kind in (list, set)):
-        return value
-    if may_be_container and kind is dict:
-        return [*value.keys(), *value.values()]
-    if kind is partial:
-        return [value.func, *value.args, *value.keywords.values()]
-    if kind is _CACHED:  # a new interpreter has an empty cache, too
-        return () if value.cache_info().currsize == 0 else None
-    if _is_frozen(value):
-        return _fields_of(value)
-    return () if f"{kind.__module__}.{kind.__qualname__}" in _MORE_CONSTANTS else None
-
-
-def _remembered_by(function: FunctionType, own: dict[str, bool]) -> Collection[Any]:
-    """Return what a function of the program's own keeps from call to call; other functions are their packages'."""
-    defaults, by_keyword, cells = function.__defaults__, function.__kwdefaults__, function.__closure__
-    if not (defaults or by_keyword or cells) or not _is_of_own_module(function, own):
-        return ()
-    return [*(defaults or ()), *(by_keyword or {}).values(), *[cell.cell_contents for cell in cells or ()]]
-
-
-def _is_frozen(value: object) -> bool:
-    """Return whether a value is one of a frozen data class; `dataclasses` itself takes long to import."""
-    parameters = vars(type(value)).get("__dataclass_params__")
-    return parameters is not None and parameters.frozen
-
-
-def _fields_of(value: object) -> list[Any]:
-    return list(vars(value).values())
