@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "actor_host.h"
 #include "arguments.h"
@@ -49,6 +50,10 @@ std::string client_id_of(PythonClient* self, ProcessId owner, std::uint64_t numb
 Answer<Nothing> client_drain_output(PythonClient* self);
 Answer<Nothing> client_tell_last_runs(PythonClient* self);
 bool client_is_open(PythonClient* self);
+
+// ---- fork.cc
+
+Answer<bool> fork_below(const FileNames& command, const std::vector<int>& fds);
 
 // ---- refs.cc, values.cc
 

@@ -49,7 +49,10 @@ void add_client_functions(nb::module_& module) {
            "workers.",
            "address", "program", "options", "prestart", "command", "path", "folder", "environment", "socket")
       .def("finish_open", finish_open, "The client of what begin_open() began; once.", "opening")
-      .def("become_worker", become_worker, "The client of a worker's process.", "process", "fd");
+      .def("become_worker", become_worker, "The client of a worker's process.", "process", "fd")
+      .def("fork_below", fork_below,
+           "Whether this is the copy of this process, which is the child of a program that is started; see forked.py.",
+           "command", "fds");
   Methods(module.attr("Client"))
       .def("close", client_close, "Disconnects; unfinished tasks fail. Idempotent.")
       .def("define_key", client_define_key, "The number of a worker key.", "command", "path", "folder", "environment",

@@ -365,6 +365,11 @@ def finish_open(opening: Any | None) -> Client:
 def become_worker(process: int, fd: int) -> Client:
     """The client of a worker's process."""
 
+def fork_below(command: Sequence[str], fds: Sequence[int]) -> bool:
+    """
+    Whether this is the copy of this process, which is the child of a program that is started; see forked.py.
+    """
+
 def empty(client: Client, bytes: int) -> Any:
     """Writable memory in the store."""
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import faulthandler
 import fcntl
 import os
-import signal
 import threading
-from importlib import import_module
-from typing import Any
+
+from fray._signals import signals
 
 __all__ = ["begin_stack_file", "offer_stacks", "offer_stacks_in_forks", "withdraw_stacks"]
 
-_SIGNAL = signal.SIGRTMIN + 11
-_signal: Any = import_module("_signal")
-"""What `signal` calls: that one looks each handler up among its enums, in memory that workers share."""
+_SIGNAL = signals.SIGRTMIN + 11
 _FILE_NAME = "fray-stacks"
 _LEAST_DESCRIPTOR = 16
 """A worker is forked with files under smaller numbers, which the file of its stacks must not replace."""
@@ -40,7 +37,7 @@ def offer_stacks() -> None:
     """Have this process answer `fray stack`; no effect where the program uses the signal itself."""
     with _offer.lock:
         _offer.users += 1
-        if _offer.file >= 0 or _signal.getsignal(_SIGNAL) is not _signal.SIG_DFL:
+        if _offer.file >= 0 or signals.getsignal(_SIGNAL) is not signals.SIG_DFL:
             return
         try:
             _offer.file = _new_file()

@@ -87,8 +87,9 @@ def test_a_program_of_one_script_is_copied_with_what_it_has_imported(tmp_path: P
         "ROW = Row(3, [1])\nSPACE = types.SimpleNamespace(row=ROW)\n",
         "import dataclasses\n@dataclasses.dataclass(slots=True, frozen=True)\nclass Row:\n    of: int\nrow = Row(3)\n",
         "import types\nMISSING = object()\nREAD_ONLY = types.MappingProxyType({'a': [1]})\n",
-        "ALL_OF = {}\ndef register(f):\n    ALL_OF[f.__name__] = f\n    return f\n@register\ndef one():\n    return 1\n",
-        "import operator, struct, uuid\nfirst, head, name = operator.itemgetter(0), struct.Struct('i'), uuid.UUID(int=1)\n",
+        "ALL = {}\ndef register(f):\n    ALL[f.__name__] = f\n    return f\n@register\ndef one():\n    return 1\n",
+        "import operator, struct, uuid\nfirst, one = operator.itemgetter(0), uuid.UUID(int=1)\n"
+        "head = struct.Struct('i')\n",
     ],
 )
 def test_modules_of_functions_classes_and_constants_are_copied(tmp_path: Path, source: str) -> None:

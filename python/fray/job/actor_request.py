@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fray.errors import ActorNotFoundError, NameTakenError
+from fray.job.actor_options import ActorOptions, Lifetime
 from fray.job.own_keywords import takes_keyword
-from fray.types import ActorOptions, Lifetime
 
 __all__ = ["actor_options", "constructors_own", "name_taken", "not_found"]
 

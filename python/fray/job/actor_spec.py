@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fray.job.actor_methods import MethodKind
-from fray.types import ActorOptions
+from fray.job.actor_options import ActorOptions
 
 __all__ = ["ActorSpec"]
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fray.errors import ContextClosedError, ForeignRefError
 
+if TYPE_CHECKING:
+    from fray.job.runtime_env import RuntimeEnv
+
 __all__ = [
     "check_keywords",
+    "check_runtime_env",
     "check_timeout",
     "checked_shape",
     "context_closed",
@@ -31,6 +35,16 @@ def check_timeout(timeout: float | None) -> float | None:
     if not timeout >= 0:  # NaN too
         raise ValueError(f"timeout must be at least 0 seconds, or None to wait as long as it takes, got {timeout!r}")
     return timeout if timeout < LONGEST_SECONDS else None
+
+
+def check_runtime_env(env: RuntimeEnv | None, owner: str) -> None:
+    """Raise TypeError for a runtime environment of `owner` that is none."""
+    if env is None:
+        return
+    from fray.job.runtime_env import RuntimeEnv
+
+    if not isinstance(env, RuntimeEnv):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{owner}: runtime_env must be a RuntimeEnv(...) or None, got {type(env).__name__}")
 
 
 def check_keywords(kwargs: object) -> None:

@@ -25,12 +25,13 @@ from fray.job.checks import (
 )
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
-from fray.types import ActorOptions, Lifetime, TaskOptions
+from fray.job.task_options import TaskOptions
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from fray.job.actor_options import ActorOptions, Lifetime
     from fray.job.actors import ActorContext, ActorHandle
     from fray.job.engine import Engine
 
@@ -252,7 +253,7 @@ class JobContext:
             kwargs.update(theirs)
             given = {key: value for key, value in given.items() if key not in theirs}
         chosen = actor_options(options, given)
-        check_constructor(cls, args, kwargs, ActorOptions.__dataclass_fields__)
+        check_constructor(cls, args, kwargs, chosen.__dataclass_fields__)
         return ActorHandle(self.engine.create_actor(ActorSpec(cls, args, kwargs, chosen, methods_of(cls))))
 
     def get_actor(self, name: str, namespace: str | None = None) -> ActorHandle:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from fray._extras import needs
 from fray.errors import UnsupportedError
+from fray.job.task_options import TaskOptions
 from fray.job.watch import PollingWatch, Watch
-from fray.types import TaskOptions
 
 if TYPE_CHECKING:
     from fray.job.actor_spec import ActorSpec

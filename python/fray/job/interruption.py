@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import CodeType, TracebackType
 from typing import Any
 
+from fray._signals import signals
 from fray.errors import TaskCancelledError, TaskTimeoutError
 
 __all__ = ["interrupt_cancelled", "is_from_signal", "is_interrupt", "on_cancelled"]
@@ -55,8 +55,8 @@ def is_from_signal(traceback: TracebackType | None) -> bool:
 
 
 def _handlers() -> Iterator[CodeType]:
-    for number in signal.valid_signals():
-        handler: Any = signal.getsignal(number)
+    for number in signals.valid_signals():
+        handler: Any = signals.getsignal(number)
         while isinstance(handler, partial):
             handler = handler.func
         if not callable(handler):

@@ -21,7 +21,7 @@ from fray._failures import unpack_exception
 from fray.job.batches import BatchResult, run_batch, run_one
 from fray.job.engine import Engine
 from fray.job.refs import ObjectRef
-from fray.types import TaskOptions
+from fray.job.task_options import TaskOptions
 
 __all__ = ["map_items"]
 

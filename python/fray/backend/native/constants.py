@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from _thread import LockType, RLock
-from _thread import _local as ThreadLocal
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Collection, Mapping
 from enum import Enum
@@ -188,7 +188,7 @@ def _is_unused(value: Any, kind: type[Any]) -> bool:
         return not value.locked()
     if kind is RLock:
         return not value._is_owned()
-    if kind is ThreadLocal or kind is SimpleNamespace:
+    if kind is threading.local or kind is SimpleNamespace:
         return not vars(value)
     return kind is _CACHED and value.cache_info().currsize == 0
 
@@ -199,12 +199,16 @@ def _parts_of_container(value: Any, kind: type[Any]) -> Collection[Any] | None:
     if kind in _DICTIONARIES:
         return [*value.keys(), *value.values(), getattr(value, "default_factory", None)]
     if kind is SimpleNamespace:
-        return [*vars(value).values()]
+        return _attributes_of(value)
     if _is_data_class(value):
         fields = [object.__getattribute__(value, name) for name in kind.__dataclass_fields__]
-        return fields + [*vars(value).values()] if kind.__dictoffset__ else fields
+        return [*fields, *_attributes_of(value)] if kind.__dictoffset__ else fields
     has_numbers = _name_of(kind) in _NUMBERS and not getattr(getattr(value, "dtype", None), "hasobject", False)
     return () if has_numbers else None
+
+
+def _attributes_of(value: object) -> list[Any]:
+    return list(vars(value).values())
 
 
 def _is_data_class(value: object, *, frozen: bool = False) -> bool:

@@ -26,7 +26,7 @@ from fray.job.context import JobContext
 from fray.job.frozen import most_items_of
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
-from fray.types import TaskOptions
+from fray.job.task_options import TaskOptions
 
 if TYPE_CHECKING:
     from fray._cpp_spans import CppSpans

@@ -25,12 +25,13 @@ from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.errors import ContextClosedError, UnsupportedError
 from fray.job.engine import Engine
 from fray.job.frozen import Frozen, most_items_of
+from fray.job.task_options import TaskOptions
 from fray.job.watch import Watch
-from fray.types import Lifetime, RuntimeEnv, TaskOptions
 
 if TYPE_CHECKING:
     from fray.job.actor_spec import ActorSpec
     from fray.job.actors import ActorLink
+    from fray.job.runtime_env import RuntimeEnv
 
 __all__ = ["NativeEngine"]
 
@@ -264,7 +265,7 @@ class NativeEngine(Engine):
             description.class_name,
             options.name,
             options.get_if_exists,
-            options.lifetime is Lifetime.DETACHED,
+            options.is_detached(),
             options.max_restarts,
             on_loop,
             packed,

@@ -2,11 +2,11 @@
 
 ::
 
-    program ── fork ─▶ starter ── fork ─▶ starter's child ── fork ─▶ its child
-                       ends               becomes the node           becomes the fork server
+    program ── vfork ─▶ starter ── vfork ─▶ becomes the node ── fork ─▶ becomes the fork server
+                        ends at once
 
-The starter ends at once, so that the program has no child that it does not know. The fork server is the node's child,
-as one that the node has started itself.
+The program has no child that it does not know, and the fork server is the node's, as one that the node has started
+itself. Only the fork server is a copy: `_native.fork_below`.
 
 What a fork copies is made fit for a worker (`_become_fork_server`): the workers must neither hold the program's sockets
 and pipes open, nor run its handlers of signals and what it has registered for its end.
@@ -15,7 +15,6 @@ and pipes open, nor run its handlers of signals and what it has registered for i
 from __future__ import annotations
 
 import atexit
-import fcntl
 import gc
 import os
 import stat
@@ -29,21 +28,20 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from fray import _native
+from fray._signals import signals
 from fray.backend.native.needs import NEEDS_OPTION
 from fray.backend.native.other_threads import other_threads, threads_that_stay
-from fray.errors import NodeDiedError, SettingsError
+from fray.errors import FrayError, NodeDiedError, SettingsError
 
 __all__ = ["PATIENCE_WITH_THREADS", "Copy", "start_node"]
 
 PATIENCE_WITH_THREADS = 1.0
 """Seconds in which threads that were joined, or that end by themselves, leave."""
 
-_signal: Any = import_module("_signal")  # see `fray.backend.native.worker`
 _socket: Any = import_module("_socket")  # a pair of sockets needs nothing of `socket`
 
-_FIRST_OF_NODE = 3
-"""The descriptors of the node, in this order: the program's socket, the fork server's socket, its output."""
-_IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
+_IGNORED_BY_PYTHON = (signals.SIGPIPE, signals.SIGXFSZ)
 _USUAL_RECURSION_LIMIT = 1000
 _kept: list[object] = []
 """The program's main module, and its standard streams: freeing them would write out what is in their buffers."""
@@ -99,22 +97,29 @@ def _start_copies(program: str, settings: str, copy: Copy) -> int:
         for pair in (_socket_pair, _socket_pair, os.pipe):
             descriptors += pair()
         _, nodes, link, servers_link, output, servers_output = descriptors
+        command = [program, "node", "--embedded", "--client-fd", "3", "--log-fd", "2", "--options-json", settings]
+        main_names = _names_of_main()
+        sys.audit("os.fork")
         with _signals_blocked():
-            starter = os.fork()
-            if starter == 0:
-                of_node, of_server = (nodes, link, output), (servers_link, servers_output)
-                _be_starter(program, settings, of_node, of_server, copy)
-            exit_code = _exit_code(starter)  # which has only to fork once
-        if exit_code != 0:
-            raise NodeDiedError("the starter of the node could not be copied a second time; see the lines above")
+            if _native.fork_below([*command, "--fork-server"], [nodes, link, output]):
+                _be_fork_server(servers_link, servers_output, copy, main_names)
         ours_only = 1
-    except OSError as error:
+    except (OSError, FrayError) as error:
         raise NodeDiedError(f"this process cannot be copied: {error}") from error
     finally:
         # Without our end a node that was started ends too.
         for descriptor in descriptors[ours_only:]:
             os.close(descriptor)
     return descriptors[0]
+
+
+def _names_of_main() -> list[str]:
+    """Return by which names the main module is known.
+
+    To look for them in the copy would give it a page of its own for each module.
+    """
+    main = sys.modules["__main__"]
+    return [name for name, module in sys.modules.items() if module is main]
 
 
 def _refuse_threads(names: list[str]) -> None:
@@ -134,55 +139,26 @@ def _socket_pair() -> tuple[int, int]:
 @contextmanager
 def _signals_blocked() -> Generator[None, None, None]:
     """Hold back signals, whose handlers are the program's: its copies set their own before they let any through."""
-    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+    before = signals.pthread_sigmask(signals.SIG_BLOCK, signals.valid_signals())
     try:
         yield
     finally:
-        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+        signals.pthread_sigmask(signals.SIG_SETMASK, before)
 
 
-def _exit_code(child: int) -> int:
+# ---- in the copy, which never returns into the program's code
+
+
+def _be_fork_server(link: int, output: int, copy: Copy, main_names: list[str]) -> NoReturn:
     try:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    except ChildProcessError:  # this program has the kernel reap its children, or reaps them itself
-        return 0
-
-
-# ---- in the copies, which never return into the program's code
-
-
-def _be_starter(
-    program: str,
-    settings: str,
-    of_node: tuple[int, ...],
-    of_server: tuple[int, int],
-    copy: Copy,
-) -> NoReturn:
-    try:
-        if os.fork() != 0:
-            os._exit(0)
-        os.setsid()  # outside of the program's terminal
-        fork_server = os.fork()
-        if fork_server == 0:
-            _become_fork_server(*of_server, copy)
-        _become_node(program, settings, of_node, fork_server)
+        _become_fork_server(link, output, copy, main_names)
     except BaseException:
         import_module("traceback").print_exc()
     finally:
         os._exit(1)
 
 
-def _become_node(program: str, settings: str, descriptors: tuple[int, ...], fork_server: int) -> NoReturn:
-    above = _FIRST_OF_NODE + len(descriptors)
-    copies = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above) for descriptor in descriptors]
-    for number, copy in enumerate(copies, _FIRST_OF_NODE):
-        os.dup2(copy, number)
-    _reset_signals(())
-    arguments = ["node", "--embedded", "--client-fd", str(_FIRST_OF_NODE), "--fork-server", str(fork_server)]
-    os.execv(program, [program, *arguments, "--log-fd", "2", "--options-json", settings])
-
-
-def _become_fork_server(link: int, output: int, copy: Copy) -> NoReturn:
+def _become_fork_server(link: int, output: int, copy: Copy, main_names: list[str]) -> None:
     os.setpgid(0, 0)
     sys.settrace(None)
     sys.setprofile(None)
@@ -193,13 +169,13 @@ def _become_fork_server(link: int, output: int, copy: Copy) -> NoReturn:
     os.environ.update(copy.environment)
     sys.path[:] = copy.path
     if copy.is_hidden:
-        _hide_program()
+        _hide_program(main_names)
     sys._xoptions[NEEDS_OPTION] = copy.needs_file  # pyright: ignore[reportPrivateUsage]
     import_module("fray.job.current").forget_contexts()
     collects = copy.is_hidden or gc.isenabled()
     gc.disable()
     _reset_signals(_IGNORED_BY_PYTHON)
-    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    signals.signal(signals.SIGINT, signals.default_int_handler)
     from fray.backend.native import fork_server
 
     context = Context() if copy.is_hidden else copy_context()
@@ -207,12 +183,10 @@ def _become_fork_server(link: int, output: int, copy: Copy) -> NoReturn:
     os._exit(0)
 
 
-def _hide_program() -> None:
+def _hide_program(main_names: list[str]) -> None:
     """Put what a new interpreter has in the place of the main module and the settings of this one."""
-    main = sys.modules["__main__"]
-    _kept.append(main)
-    for name in [name for name, module in sys.modules.items() if module is main]:
-        del sys.modules[name]
+    for name in main_names:
+        _kept.append(sys.modules.pop(name))
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv[:] = ["-c"]
     with suppress(RecursionError):  # the program is deeper in calls than that
@@ -250,7 +224,7 @@ def _open_standard_streams() -> None:
 
 def _reset_signals(ignored: tuple[int, ...]) -> None:
     """Give all signals their defaults but `ignored`, and let them through."""
-    for number in _signal.valid_signals():
+    for number in signals.valid_signals():
         with suppress(OSError):  # SIGKILL, SIGSTOP, and those of the C library
-            _signal.signal(number, _signal.SIG_IGN if number in ignored else _signal.SIG_DFL)
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+            signals.signal(number, signals.SIG_IGN if number in ignored else signals.SIG_DFL)
+    signals.pthread_sigmask(signals.SIG_SETMASK, ())

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from fray._signals import signals
 from fray.backend.native.needs import FILE_NAME, HEADER_BYTES, Known
 from fray.backend.native.other_threads import other_threads, threads_that_stay
 from fray.backend.native.threads import use_threads
@@ -103,7 +103,7 @@ def _traits() -> list[Any]:
     """Return the state of this process that an import must leave as it is, because workers inherit it."""
     mask = os.umask(0o077)
     os.umask(mask)
-    handlers = [signal.getsignal(number) for number in sorted(signal.valid_signals())]
+    handlers = [signals.getsignal(number) for number in sorted(signals.valid_signals())]
     return [os.getcwd(), mask, handlers, sys.stdout, sys.stderr, sys.stdin, os.getppid()]
 
 

@@ -10,7 +10,6 @@ import atexit
 import io
 import os
 import pickle
-import signal
 import sys
 import threading
 from importlib import import_module
@@ -19,6 +18,7 @@ from typing import Any, NoReturn
 from fray import _failures, _native, _traces
 from fray._failures import describe_exception
 from fray._native import FunctionKind, Interrupt
+from fray._signals import signals
 from fray._stack_dump import begin_stack_file, offer_stacks_in_forks
 from fray.backend.native import breakpoints, seat
 from fray.backend.native.retrying import Retrying
@@ -42,8 +42,6 @@ __all__ = [
     "use_threads",
 ]
 
-_signal: Any = import_module("_signal")
-"""What `signal` calls: that one looks each number and handler up among its enums, in memory that workers share."""
 _pid = 0  # of this worker
 
 
@@ -190,8 +188,8 @@ def end_process(raised: BaseException | None) -> NoReturn:
             except Exception:
                 code = code or 1
         if isinstance(raised, KeyboardInterrupt):
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGINT)
+            signals.signal(signals.SIGINT, signals.SIG_DFL)
+            os.kill(os.getpid(), signals.SIGINT)
         # No finalisation: threads and children that user code left must not hold the process.
         os._exit(code)
 
@@ -217,8 +215,8 @@ def _context() -> Any:
 
 def _be_nobodys_worker() -> None:
     """Handle Ctrl-C as any program does: in this forked child there is no task to cancel."""
-    if signal.getsignal(signal.SIGINT) is on_interrupt:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signals.getsignal(signals.SIGINT) is on_interrupt:
+        signals.signal(signals.SIGINT, signals.default_int_handler)
 
 
 def _write_each_line_at_once() -> None:
@@ -237,7 +235,7 @@ def _draw_seeds() -> None:
 
 def handle_interrupts() -> None:
     """Have the signal of an interrupt raise in the task; an earlier task may have set another handler."""
-    _signal.signal(_signal.SIGINT, on_interrupt)
+    signals.signal(signals.SIGINT, on_interrupt)
 
 
 def on_interrupt(number: int, frame: Any) -> None:

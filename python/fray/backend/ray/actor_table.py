@@ -15,7 +15,6 @@ from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.worker import TRACE_KEYWORD
 from fray.job.actor_methods import runs_on_loop
 from fray.job.actor_spec import ActorSpec
-from fray.types import Lifetime
 
 __all__ = ["ActorTable"]
 
@@ -66,7 +65,7 @@ class ActorTable:
             link = RayActorLink(raw, engine, class_name, options.name, methods)
             if options.max_restarts:
                 link.hold([value for value in (*sent, *keywords.values()) if isinstance(value, _RAW_REF)])
-            if options.name is not None and options.lifetime is not Lifetime.DETACHED:
+            if options.name is not None and not options.is_detached():
                 self._kept[link.actor_id] = link
         self._links[link.actor_id] = link
         return link

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fray._units import amount_text
 from fray.errors import InfeasibleError
-from fray.types import HEAD_NODE_SHARE
+from fray.job.actor_options import HEAD_NODE_SHARE
 
 __all__ = ["Capacity", "demand_text", "on_head", "refusal", "shortage", "shortage_of_gang"]
 
