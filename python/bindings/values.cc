@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include "array_types.h"
 #include "functions.h"
 #include "main_reference.h"
 #include "portable.h"
@@ -428,7 +429,7 @@ PyObject* decode_pickle(PythonClient* owner, std::string_view bytes, client::Obj
   Owned data(object == nullptr
                  ? PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()))
                  : new_view(owner, object, pin, reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()));
-  return data ? loads(owner, data.get(), nullptr, nested) : nullptr;
+  return data ? with_common_type(loads(owner, data.get(), nullptr, nested)) : nullptr;
 }
 
 PyObject* decode_pickle_with_buffers(PythonClient* owner, std::string_view bytes, client::Object* object,
@@ -443,7 +444,7 @@ PyObject* decode_pickle_with_buffers(PythonClient* owner, std::string_view bytes
     if (view == nullptr) return nullptr;
     PyList_SET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i), view);
   }
-  return loads(owner, pickle.get(), buffers.get(), nested);
+  return with_common_type(loads(owner, pickle.get(), buffers.get(), nested));
 }
 
 PyObject* decode_portable_with_buffers(PythonClient* owner, std::string_view bytes, client::Object* object,

@@ -195,3 +195,41 @@ def test_arrays_of_a_driver_that_left_are_not_overwritten_by_the_worker_that_mad
         assert leaver.line() == "True"
         leaver.finish().ok()
     assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
+
+
+def make_arrays() -> list[numpy.ndarray]:
+    return [numpy.arange(5.0), numpy.arange(100_000), numpy.zeros((3, 4), "f4", order="F"), numpy.array([1, None])]
+
+
+def types_are_numpys_own(*arrays: numpy.ndarray) -> list[bool]:
+    return [array.dtype is numpy.dtype(array.dtype.str) for array in arrays]
+
+
+def test_arrays_arrive_with_numpys_own_types(ctx: NativeJobContext) -> None:
+    """numpy.add.at takes four times as long where the types of two arrays are equal and not the same."""
+    arrays = make_arrays()
+    assert ctx.get(ctx.run(types_are_numpys_own, *arrays)) == [True] * 4
+    for made, sent in zip(arrays, ctx.get([ctx.put(each) for each in arrays]), strict=True):
+        assert types_are_numpys_own(sent) == [True]
+        assert numpy.array_equal(sent, made)
+        assert sent.flags.f_contiguous == made.flags.f_contiguous
+    assert not ctx.get(ctx.put(arrays[1])).flags.writeable
+
+
+@pytest.mark.parametrize(
+    "type",
+    [">f8", "U5", "S3", "M8[ns]", [("a", "f8"), ("b", "i4")], numpy.dtype("f8", metadata={"unit": "m"})],
+)
+def test_arrays_of_other_types_keep_them(ctx: NativeJobContext, type: Any) -> None:
+    made = numpy.ones(4, type) if type != "M8[ns]" else numpy.array(["2026-01-01"] * 4, type)
+    sent = ctx.get(ctx.run(echo, made))
+    assert sent.dtype == made.dtype
+    assert sent.dtype.metadata == made.dtype.metadata
+    assert numpy.array_equal(sent, made)
+
+
+def test_subclasses_of_arrays_stay_what_they_are(ctx: NativeJobContext) -> None:
+    made = numpy.ma.masked_array([1.0, 2.0], mask=[True, False])
+    sent = ctx.get(ctx.run(echo, made))
+    assert type(sent) is type(made)
+    assert sent.mask.tolist() == [True, False]
