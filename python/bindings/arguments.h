@@ -6,7 +6,6 @@
 // Failure:    a Python exception is set wherever an Answer has no value, or a pointer to an object is null.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <cstddef>
