@@ -29,9 +29,12 @@ PyObject* common_type(PyTypeObject* kind) {
   return PyDict_GetItemWithError(known, key);
 }
 
+// An array of objects may contain itself, and must not be another object on the outside. What a program has attached to a type
+// does not make it unequal to numpy's.
 bool is_plain(PyObject* type) {
+  Owned has_objects(PyObject_GetAttrString(type, "hasobject"));
   Owned metadata(PyObject_GetAttrString(type, "metadata"));
-  return metadata && metadata.get() == Py_None;
+  return has_objects && has_objects.get() == Py_False && metadata && metadata.get() == Py_None;
 }
 
 // A view, or null, perhaps with an exception set.
@@ -39,7 +42,7 @@ PyObject* view_with_common_type(PyObject* array) {
   Owned type(PyObject_GetAttrString(array, "dtype"));
   PyObject* common = type ? common_type(Py_TYPE(type.get())) : nullptr;
   if (common == nullptr || common == type.get() || common == Py_None) return nullptr;
-  // Another order of bytes makes it unequal; what a program has attached to it does not.
+  // Another order of bytes makes it unequal.
   if (PyObject_RichCompareBool(type.get(), common, Py_EQ) != 1 || !is_plain(type.get())) return nullptr;
   return PyObject_CallMethod(array, "view", "O", common);
 }

@@ -6,7 +6,7 @@
 //
 // Threading:  any thread with the GIL.
 // Ownership:  takes the reference to the value and returns one: to it, or to a view of the array.
-// Failure:    none; an array that has no common type stays as it is. Null stays null, with its exception.
+// Failure:    none; an array of objects, or without a common type, stays as it is. Null stays null, with its exception.
 #pragma once
 
 #include <Python.h>

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -101,6 +102,33 @@ TEST(ForkBelow, AProgramThatCannotBeExecutedIsNamedAsTheReason) {
   EXPECT_NE(forked.status().message().find("No such file"), std::string::npos) << forked.status().message();
   EXPECT_FALSE(has_children());
   EXPECT_EQ(pipe.read_all(), "the copy");
+}
+
+// Faults are read once in a process, so the test runs its own program with one.
+TEST(ForkBelow, AForkThatIsRefusedIsNamedAsTheReason) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "faults are compiled in where asserts are";
+#endif
+  if (std::getenv("FRAY_FAULT") == nullptr) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setenv("FRAY_FAULT", "fork_below:1", 1);
+      ::execl("/proc/self/exe", "os_test", "--gtest_filter=ForkBelow.AForkThatIsRefusedIsNamedAsTheReason", nullptr);
+      ::_exit(127);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return;
+  }
+  Result<Forked> refused = fork_below({{"/bin/true"}, {}});
+  ASSERT_FALSE(refused.is_ok());
+  EXPECT_NE(refused.status().message().find("the fork: Resource temporarily unavailable"), std::string::npos)
+      << refused.status().message();
+  EXPECT_FALSE(has_children());
+  Result<Forked> later = fork_below({{"/bin/true"}, {}});
+  ASSERT_TRUE(later.is_ok());
+  if (*later == Forked::kCopy) ::_exit(0);
 }
 
 TEST(ForkBelow, TheCopyHasItsOwnMemory) {

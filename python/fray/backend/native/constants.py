@@ -198,17 +198,10 @@ def _parts_of_container(value: Any, kind: type[Any]) -> Collection[Any] | None:
         return value
     if kind in _DICTIONARIES:
         return [*value.keys(), *value.values(), getattr(value, "default_factory", None)]
-    if kind is SimpleNamespace:
-        return _attributes_of(value)
-    if _is_data_class(value):
-        fields = [object.__getattribute__(value, name) for name in kind.__dataclass_fields__]
-        return [*fields, *_attributes_of(value)] if kind.__dictoffset__ else fields
+    if kind is SimpleNamespace or _is_data_class(value):
+        return gc.get_referents(value)  # attributes, in slots too, and the class
     has_numbers = _name_of(kind) in _NUMBERS and not getattr(getattr(value, "dtype", None), "hasobject", False)
     return () if has_numbers else None
-
-
-def _attributes_of(value: object) -> list[Any]:
-    return list(vars(value).values())
 
 
 def _is_data_class(value: object, *, frozen: bool = False) -> bool:
