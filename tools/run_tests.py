@@ -90,6 +90,7 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    names_of_failed: list[str] = field(default_factory=list)
 
 
 _CHAOS_OF_NODES = ("tests/chaos/nodes", "tests/chaos/jobs", "tests/chaos/environments")
@@ -103,27 +104,27 @@ def _apart(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 NORMAL_PARTS = (
     Part("unit C++", 90, cpp_build="dev"),
-    Part("unit and conformance Python", 420, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
+    Part("unit and conformance Python", 400, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
     # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived; see tests/conftest.py.
     Part(
         "on Ray",
-        1080,
+        960,
         folders=("tests/conformance", "tests/on_ray", "tests/ray_api", "tests/examples"),
         pytest_options=("-m", "ray and not long"),
         alone=False,
         runs_ray=True,
     ),
     Part(
-        "chaos of tasks and actors", 480, folders=("tests/chaos",), pytest_options=_apart(_CHAOS_OF_NODES), alone=False
+        "chaos of tasks and actors", 540, folders=("tests/chaos",), pytest_options=_apart(_CHAOS_OF_NODES), alone=False
     ),
-    Part("chaos of nodes and jobs", 360, folders=_CHAOS_OF_NODES, alone=False),
-    Part("C++ API", 300, folders=("tests/cpp",), alone=False),
+    Part("chaos of nodes and jobs", 240, folders=_CHAOS_OF_NODES, alone=False),
+    Part("C++ API", 240, folders=("tests/cpp",), alone=False),
     Part("plugs", 240, folders=("tests/plugs", "tests/ray_api"), pytest_options=_apart((_LEAKING_TESTS,)), alone=False),
-    Part("Iris", 300, folders=("tests/iris",), alone=False),
-    Part("browser", 150, folders=("tests/browser",), alone=False),
-    Part("traces", 100, folders=("tests/traces",), alone=False),
+    Part("Iris", 200, folders=("tests/iris",), alone=False),
+    Part("browser", 120, folders=("tests/browser",), alone=False),
+    Part("traces", 60, folders=("tests/traces",), alone=False),
     Part("metrics", 40, folders=("tests/metrics",), alone=False),
-    Part("examples", 210, folders=("tests/examples",), alone=False),
+    Part("examples", 220, folders=("tests/examples",), alone=False),
     Part("packaging", 40, folders=("tests/packaging", _LEAKING_TESTS)),
 )
 
@@ -202,8 +203,8 @@ def _compiler_file(name: str) -> str:
 
 
 def budget_scale() -> float:
-    """Machines of continuous integration are shared and noisy, so budgets are twice as long where CI=true."""
-    return 2.0 if os.environ.get("CI") == "true" else 1.0
+    """CI=true makes budgets three times as long: its machines are shared, and on some days take twice the time."""
+    return 3.0 if os.environ.get("CI") == "true" else 1.0
 
 
 def commands(part: Part, out: TextIO | None = None) -> list[tuple[list[str], Path]]:
@@ -239,11 +240,18 @@ def parse_junit(text: str) -> Count:
     for case in ElementTree.fromstring(text).iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
             count.failed += 1
+            count.names_of_failed.append(_name_of(case))
         elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             count.skipped += 1
         else:
             count.passed += 1
     return count
+
+
+def _name_of(case: ElementTree.Element) -> str:
+    """As pytest takes it, but for the dots of its folders; ctest writes a test's name twice."""
+    suite, name = case.get("classname", ""), case.get("name", "")
+    return f"{suite}::{name}" if suite not in ("", name) else name
 
 
 def run_command(
@@ -341,6 +349,7 @@ def run_part(part: Part, out: TextIO | None = None) -> tuple[Count, str]:
         total.passed += count.passed
         total.failed += count.failed + broken
         total.skipped += count.skipped
+        total.names_of_failed += count.names_of_failed
         if code is None:
             notes.append(f"stopped at twice its budget{ended.hung_in}")
         elif broken:
@@ -410,6 +419,10 @@ def main() -> int:
     print("\nTime of each part against its budget:")
     for _, line in results:
         print("  " + line)
+    if names := [name for count, _ in results for name in count.names_of_failed]:
+        print("\nFailed:")
+        for name in names:
+            print("  " + name)
     passed = sum(count.passed for count, _ in results)
     failed = sum(count.failed for count, _ in results)
     print(f"{passed} passed, {failed} failed")

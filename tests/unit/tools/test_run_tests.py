@@ -10,26 +10,29 @@ import pytest
 from tools import run_tests
 
 PYTEST_XML = """<?xml version="1.0"?><testsuites><testsuite tests="4">
-<testcase name="a"/><testcase name="b"><failure message="no"/></testcase>
+<testcase name="a"/><testcase classname="tests.test_x" name="b"><failure message="no"/></testcase>
 <testcase name="c"><skipped/></testcase><testcase name="d"><error message="fixture"/></testcase>
 </testsuite></testsuites>"""
 
 CTEST_XML = """<?xml version="1.0"?><testsuite tests="3">
-<testcase name="a" status="run"/><testcase name="b" status="fail"><failure message=""/></testcase>
+<testcase name="a" status="run"/><testcase classname="b" name="b" status="fail"><failure message=""/></testcase>
 <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=1"/></testcase>
 </testsuite>"""
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [(PYTEST_XML, run_tests.Count(1, 2, 1)), (CTEST_XML, run_tests.Count(1, 1, 1))],
+    [
+        (PYTEST_XML, run_tests.Count(1, 2, 1, ["tests.test_x::b", "d"])),
+        (CTEST_XML, run_tests.Count(1, 1, 1, ["b"])),
+    ],
 )
 def test_junit_of_both_runners_is_counted(text: str, expected: run_tests.Count) -> None:
     assert run_tests.parse_junit(text) == expected
 
 
-@pytest.mark.parametrize(("ci", "scale"), [("true", 2.0), ("", 1.0)])
-def test_budgets_are_doubled_on_ci_machines(monkeypatch: pytest.MonkeyPatch, ci: str, scale: float) -> None:
+@pytest.mark.parametrize(("ci", "scale"), [("true", 3.0), ("", 1.0)])
+def test_budgets_are_longer_on_ci_machines(monkeypatch: pytest.MonkeyPatch, ci: str, scale: float) -> None:
     monkeypatch.setenv("CI", ci)
     assert run_tests.budget_scale() == scale
 
@@ -159,6 +162,17 @@ def test_failed_tests_are_counted_once(monkeypatch: pytest.MonkeyPatch, tmp_path
     fake_runner(monkeypatch, tmp_path, f"{write_junit(PYTEST_XML)}; sys.exit(1)")
     count, _ = run_tests.run_part(run_tests.Part("p", 60))
     assert (count.passed, count.failed) == (1, 2)
+
+
+def test_failed_tests_are_named_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_runner(monkeypatch, tmp_path, f"{write_junit(PYTEST_XML)}; sys.exit(1)")
+    monkeypatch.setattr(run_tests, "NORMAL_PARTS", (run_tests.Part("p", 60),))
+    monkeypatch.setattr(run_tests, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    assert run_tests.main() == 1
+    assert capsys.readouterr().out.endswith("\nFailed:\n  tests.test_x::b\n  d\n1 passed, 2 failed\n")
 
 
 def test_folder_without_tests_is_skipped_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
