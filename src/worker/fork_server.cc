@@ -5,7 +5,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <list>
 #include <map>
 #include <memory>
@@ -23,14 +22,15 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "guardian/guarded_fork.h"
 #include "os/process/child_processes.h"
 #include "os/process/close_range.h"
 #include "os/process/pidfd.h"
+#include "os/process/process_facts.h"
 #include "os/sockets/socket_pair.h"
 #include "wire/control.h"
 #include "wire/process.h"
 #include "wire/socket.h"
-#include "worker/guardian.h"
 
 namespace fray::worker {
 
@@ -60,7 +60,7 @@ struct Loader {
 class ForkServer {
   struct Guarded {
     ProcessId process = 0;
-    GuardedFork fork;
+    guardian::GuardedFork fork;
     bool reported = false;  // the node was told that the worker has ended
     bool guardian_ended = false;
   };
@@ -98,7 +98,8 @@ class ForkServer {
   int patience() const;
   void load_rest();
   ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
-  void guard(ProcessId process, GuardedFork forked);
+  const std::string& guardian_program();
+  void guard(ProcessId process, guardian::GuardedFork forked);
   void hear(Guarded& guarded);
   void reap();
   void guardian_ended(Guarded& guarded);
@@ -113,6 +114,7 @@ class ForkServer {
   os::Fd epoll_;  // the node, signals, and the links of all guardians
   sigset_t mask_before_{};
   rlimit files_before_{};
+  std::string guardian_program_;  // empty until the first fork
   std::list<Guarded> guarded_;
   std::unordered_map<pid_t, Entry> by_pid_;  // by the pid of the guardian, and by that of its worker
   std::list<Request> requests_;
@@ -143,6 +145,7 @@ Status ForkServer::prepare() {
 Status ForkServer::prepare_loader(const ForkServer& parent) {
   mask_before_ = parent.mask_before_;
   files_before_ = parent.files_before_;
+  guardian_program_ = parent.guardian_program_;
   has_loop_ = parent.has_loop_;
   has_actors_ = parent.has_actors_;
   has_rest_ = true;  // a loader loads all at once
@@ -295,6 +298,7 @@ std::optional<ForkedWorker> ForkServer::start_loader() {
     return std::nullopt;
   }
   const pid_t parent = ::getpid();
+  guardian_program();
   if (callbacks_.before_fork) callbacks_.before_fork();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -408,14 +412,15 @@ void ForkServer::give_up_loader() {
 // ---- Workers ----
 
 std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os::Fd> fds) {
+  const std::string& program = guardian_program();
   if (callbacks_.before_fork) callbacks_.before_fork();
-  GuardedFork forked = GuardedFork::make();
+  auto forked = guardian::GuardedFork::make(program);
   if (forked.is_worker()) return become_worker(process, fds);
   if (FRAY_FAULT("fork_server.dies", 0)) ::raise(SIGKILL);  // before anybody has heard of the worker
   if (callbacks_.after_fork_parent) callbacks_.after_fork_parent();
   wire::Spawned answer;
-  if (forked.error() != 0) {
-    answer.error = std::string("fork failed: ") + std::strerror(forked.error());
+  if (!forked.status().is_ok()) {
+    answer.error = forked.status().message();
     node_.queue(wire::frame(wire::ControlType::kSpawned, process, answer));
     return std::nullopt;
   }
@@ -467,7 +472,14 @@ void ForkServer::drain_signals() {
   }
 }
 
-void ForkServer::guard(ProcessId process, GuardedFork forked) {
+// It lies beside the program of the node, this process's parent. A copy of a program (os::fork_below) begins before its
+// parent has become the node, so this is asked only once the node has spoken.
+const std::string& ForkServer::guardian_program() {
+  if (guardian_program_.empty()) guardian_program_ = os::program_beside(::getppid(), "fray-guardian");
+  return guardian_program_;
+}
+
+void ForkServer::guard(ProcessId process, guardian::GuardedFork forked) {
   const Entry entry = guarded_.insert(guarded_.end(), {process, std::move(forked)});
   // The kernel may give a pid to a new process before the entry of the former process is gone.
   by_pid_.insert_or_assign(entry->fork.guardian(), entry);

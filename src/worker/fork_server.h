@@ -3,7 +3,7 @@
 //   ForkedWorker worker = run_fork_server(fd, callbacks);   // returns only in the forked children, once in each
 //
 // Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited, kLoadLoop and kLoadActors with the node. Each
-// worker has a guardian (guardian.h), which ends the processes that the worker leaves behind. The fork server is a
+// worker has a guardian (guardian/guarded_fork.h), which ends the processes that the worker leaves behind. The fork server is a
 // subreaper as well: it inherits what a guardian leaves that was killed, and kills it.
 //
 // What workers import can be loaded before they are forked. A fork server that did so itself would be lost where an

@@ -39,7 +39,7 @@ def test_the_extension_the_program_and_the_stubs_are_in_it(archive: zipfile.ZipF
     assert "fray/_bin/fray" in names
 
 
-@pytest.mark.parametrize("name", ["fray", "fray-supervisor"])
+@pytest.mark.parametrize("name", ["fray", "fray-supervisor", "fray-guardian"])
 def test_a_program_is_in_it_once_and_may_be_executed(archive: zipfile.ZipFile, name: str) -> None:
     copies = [entry for entry in files(archive) if Path(entry).name == name]
     programs = [entry for entry in copies if archive.read(entry).startswith(b"\x7fELF")]

@@ -1,6 +1,5 @@
 #include "node/jobs/job_processes.h"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "model/json_text.h"
 #include "os/files/whole_file.h"
 #include "os/process/pidfd.h"
+#include "os/process/process_facts.h"
 #include "os/process/process_name.h"
 #include "supervisor/exit_report.h"
 #include "supervisor/job_limits.h"
@@ -52,12 +52,7 @@ std::string error_text(const std::string& folder, std::uint32_t replica) {
 
 }  // namespace
 
-std::string supervisor_program() {
-  std::array<char, 4096> program{};
-  const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1);
-  std::string self = size > 0 ? std::string(program.data(), static_cast<std::size_t>(size)) : "";
-  return self.substr(0, self.rfind('/') + 1) + "fray-supervisor";
-}
+std::string supervisor_program() { return os::program_beside(::getpid(), "fray-supervisor"); }
 
 JobProcesses::~JobProcesses() {
   for (const auto& [job, running] : running_) loop_.remove(running.pidfd.get());

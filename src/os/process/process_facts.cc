@@ -1,6 +1,7 @@
 #include "os/process/process_facts.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -62,6 +63,13 @@ double cpu_seconds(pid_t pid) {
     return 0;
   }
   return static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::string program_beside(pid_t pid, const std::string& name) {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
+  const std::string_view program(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return std::string(program.substr(0, program.rfind('/') + 1)) + name;
 }
 
 std::string command_line(pid_t pid) {

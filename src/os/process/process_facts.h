@@ -23,6 +23,8 @@ std::uint64_t proportional_memory_bytes(pid_t pid);
 
 // CPU time of the process so far, in seconds.
 double cpu_seconds(pid_t pid);
+// The path of a program that lies beside the one that the process runs. Only the name: the kernel does not tell where that is.
+std::string program_beside(pid_t pid, const std::string& name);
 // The command line of the process, with spaces between the words.
 std::string command_line(pid_t pid);
 

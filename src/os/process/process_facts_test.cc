@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -57,6 +58,13 @@ TEST(ProcessFacts, OnlyAStoppedProcessIsStopped) {
   ::kill(child.pid(), SIGCONT);
   ASSERT_EQ(::waitpid(child.pid(), nullptr, WCONTINUED), child.pid());
   EXPECT_FALSE(is_stopped(child.pid()));
+}
+
+TEST(ProcessFacts, AProgramIsFoundBesideTheOneThatAProcessRuns) {
+  Child child([] {});
+  EXPECT_EQ(program_beside(child.pid(), "os_test"), std::filesystem::read_symlink("/proc/self/exe"));
+  const pid_t ended = -1;
+  EXPECT_EQ(program_beside(ended, "fray-guardian"), "fray-guardian");
 }
 
 TEST(ProcessFacts, MemoryIsWhatTheProcessAndItsChildrenTouchedThemselves) {

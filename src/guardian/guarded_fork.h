@@ -9,31 +9,40 @@
 // were the worker's, and a task may start programs with sessions of their own. The worker cannot be the subreaper itself:
 // user code in the worker would get children from wait() that it never started.
 //
-// When the worker has ended, the guardian reports it, sends SIGTERM to the processes that are left, kills them
-// kEndLimit later, and ends.
+// The guardian is a program of its own, fray-guardian (guardian_main.cc), so that it costs no copy of the fork server's page
+// tables and keeps none. Until it is executed it runs in the fork server's memory (vfork), and forks the
+// worker from there; os/process/fork_below.h says why that is allowed.
 //
-// Threading:  the process that forks must have one thread.
+// When the worker has ended, the guardian reports it, sends SIGTERM to the processes that are left, kills them a second
+// later, and ends.
+//
+// Threading:  the process that forks must have one thread, which waits until the guardian is executed.
 // Ownership:  the caller owns the link, waits for the guardian, and calls released() once it does not need the worker's
 //             pid any more: until then the kernel cannot give the pid to another process.
-// Failure:    error() is an errno value. When a guardian dies its worker dies too (PR_SET_PDEATHSIG), and when the caller
-//             dies both do. The processes that they leave behind then go to the next subreaper above.
+// Failure:    status() says what failed. Where the guardian cannot be executed, it ends and the worker that it has forked is
+//             killed; the caller reaps the one, and if it is a subreaper the other. When a guardian dies its worker dies too
+//             (PR_SET_PDEATHSIG), and when the caller dies both do. The processes that they leave behind then go to the next
+//             subreaper above.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <sys/types.h>
 
+#include "base/status.h"
 #include "os/fd.h"
 #include "os/process/child_processes.h"
 
-namespace fray::worker {
+namespace fray::guardian {
 
 class GuardedFork {
  public:
-  static GuardedFork make();
+  // Returns twice, like fork(). `program` is the path of fray-guardian.
+  static GuardedFork make(const std::string& program);
 
   bool is_worker() const { return worker_ == 0; }  // else this is the process that forked
-  int error() const { return error_; }
+  const Status& status() const { return status_; }
   pid_t guardian() const { return guardian_; }
   pid_t worker() const { return worker_; }
   int link() const { return link_.get(); }  // readable when the worker has ended; below 0 once worker_end() has read it
@@ -44,13 +53,11 @@ class GuardedFork {
 
  private:
   GuardedFork() = default;
-  static GuardedFork failed(int error);
-  static GuardedFork go_on_as_guardian(pid_t parent, os::Fd link);
 
   pid_t guardian_ = -1;
   pid_t worker_ = -1;
-  int error_ = 0;
+  Status status_;
   os::Fd link_;
 };
 
-}  // namespace fray::worker
+}  // namespace fray::guardian

@@ -1,7 +1,8 @@
-#include "worker/guardian.h"
+#include "guardian/guarded_fork.h"
 
 #include <csignal>
 #include <memory>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,9 +10,12 @@
 #include <unistd.h>
 
 #include "os/process/pidfd.h"
+#include "os/process/process_facts.h"
 
-namespace fray::worker {
+namespace fray::guardian {
 namespace {
+
+std::string program() { return os::program_beside(::getpid(), "fray-guardian"); }
 
 bool is_readable(int fd) {
   pollfd watched{fd, POLLIN, 0};
@@ -38,7 +42,7 @@ struct GuardedWorker {
     int up[2];
     int down[2];
     EXPECT_EQ(::pipe(up) + ::pipe(down), 0);
-    fork = std::make_unique<GuardedFork>(GuardedFork::make());
+    fork = std::make_unique<GuardedFork>(GuardedFork::make(program()));
     if (fork->is_worker()) leave_somebody_behind(up[1], down[0], code);
     ::close(up[1]);
     ::close(down[0]);
@@ -95,5 +99,30 @@ TEST(Guardian, KilledItTakesItsWorkerAlong) {
   EXPECT_TRUE(os::send_signal(guarded.orphan, SIGKILL).is_ok());
 }
 
+TEST(Guardian, ItIsAProgramOfItsOwnThatNoSignalToAGroupEnds) {
+  GuardedWorker guarded(0);
+  EXPECT_EQ(os::command_line(guarded.fork->guardian()), "fray-guardian " + std::to_string(guarded.fork->worker()));
+  ASSERT_EQ(::kill(guarded.fork->guardian(), SIGTERM), 0);
+  ASSERT_EQ(::kill(guarded.fork->guardian(), SIGINT), 0);
+  guarded.end();
+  EXPECT_TRUE(is_readable(guarded.fork->link()));
+  EXPECT_TRUE(guarded.fork->worker_end()) << "it was there to the end";
+}
+
+TEST(Guardian, OneThatCannotBeExecutedIsToldAndItsWorkerEnds) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto refused = GuardedFork::make("/nowhere/fray-guardian");
+  if (refused.is_worker()) {
+    while (true) ::pause();
+  }
+  EXPECT_EQ(refused.status().message(), "the guardian cannot be executed: No such file or directory");
+  ::close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "the worker's end of the pipe closes with it";
+  ::close(ends[0]);
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0) << "the guardian";
+}
+
 }  // namespace
-}  // namespace fray::worker
+}  // namespace fray::guardian
