@@ -39,6 +39,7 @@ struct ContextScope {
 PyObject* slot_dumps = nullptr;
 PyObject* slot_loads = nullptr;
 PyObject* slot_cloud_dumps = nullptr;
+PyObject* slot_function_dumps = nullptr;
 PyObject* slot_unpicklable = nullptr;
 PyObject* slot_unpack = nullptr;
 PyObject* slot_nested = nullptr;
@@ -250,8 +251,8 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
 }
 
 // Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. Its result is useless
-// if it refers to `__main__`, which is another script in a worker; cloudpickle then sends those classes and functions
-// by value.
+// if it refers to `__main__`, which is another script in a worker; its functions and classes are then sent by value, by
+// cloudpickle where there are more than functions.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
@@ -264,6 +265,13 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   bool done = dump(slot_dumps, value, callback.get());
   if (!done && passes_through()) return false;
   if (!done || refers_to_main(content_of(whole_.get()))) {
+    PyErr_Clear();
+    clear_nested();
+    if (imported(&slot_function_dumps, "fray._functions_by_value", "dumps") == nullptr) return false;
+    done = dump(slot_function_dumps, value, callback.get());
+    if (!done && passes_through()) return false;
+  }
+  if (!done || whole_.get() == Py_None) {
     PyErr_Clear();
     clear_nested();
     if (imported(&slot_cloud_dumps, "fray._by_value", "dumps") == nullptr) return false;

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 __all__ = ["CheckedKeywords"]
 
 
 class CheckedKeywords:
-    """Base of dataclasses that report an unknown keyword with the known ones and, where there is one, a hint."""
+    """Base of dataclasses and records. An unknown keyword is reported with the known ones and, if there is one, a hint."""
 
     __slots__ = ()
 
@@ -18,7 +17,7 @@ class CheckedKeywords:
     """Keywords that users of other systems write, each with a hint that names Fray's keyword."""
 
     def __new__(cls, *args: Any, **kwargs: Any):
-        names = [item.name for item in fields(cast("Any", cls))] if kwargs else []
+        names: tuple[str, ...] = getattr(cls, "__match_args__", ())
         unknown = [key for key in kwargs if key not in names]
         if unknown:
             hints = "".join(

@@ -11,13 +11,16 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 __all__ = [
     "MAIN_MODULES",
     "FunctionState",
     "captured_values",
+    "global_names",
+    "is_generator_function",
     "is_importable",
     "is_pickling_by_value",
     "is_unchanged",
@@ -33,6 +36,8 @@ MAIN_MODULES = ("__main__", "__mp_main__")
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
 _MISSING = object()
+_CO_GENERATOR = 0x20
+"""A flag of the code of generator functions (`inspect.CO_GENERATOR`)."""
 
 
 def name_of(fn: Any) -> str:
@@ -53,6 +58,13 @@ def is_importable(fn: Any) -> bool:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found is fn
+
+
+def is_generator_function(fn: Any) -> bool:
+    """Return what `inspect.isgeneratorfunction` does, which takes 6 ms to import."""
+    while type(fn) in (MethodType, partial):
+        fn = fn.__func__ if type(fn) is MethodType else fn.func
+    return isinstance(fn, FunctionType) and bool(fn.__code__.co_flags & _CO_GENERATOR)
 
 
 _by_value = threading.local()
@@ -110,7 +122,7 @@ def state_of(fn: FunctionType) -> FunctionState | None:
         cells = tuple(cell.cell_contents for cell in fn.__closure__ or ())
     except ValueError:
         return None
-    names = _global_names(fn.__code__)
+    names = global_names(fn.__code__)
     found = tuple(fn.__globals__.get(name, _MISSING) for name in names)
     # A builtin or a missing name is the same both times.
     values = [value for value in (*(fn.__defaults__ or ()), *cells, *found) if value is not _MISSING]
@@ -180,11 +192,12 @@ def _large_function_message(fn: Any, size: int) -> str:
     )
 
 
-def _global_names(code: CodeType) -> tuple[str, ...]:
+def global_names(code: CodeType) -> tuple[str, ...]:
+    """Return the names of the globals that the code, and the code inside of it, may read, and of some attributes."""
     names = code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names += _global_names(constant)
+            names += global_names(constant)
     return names
 
 

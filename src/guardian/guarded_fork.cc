@@ -45,12 +45,17 @@ bool say(int link, const GuardianWord& word) {
   ::_exit(1);
 }
 
-bool make_standard_input(int link) {
-  if (link == STDIN_FILENO) return ::fcntl(link, F_SETFD, 0) == 0;
-  return ::dup2(link, STDIN_FILENO) >= 0;
+// The link becomes standard input, and the program standard output until it is executed. All else is closed.
+bool settle_fds(int program, int link) {
+  const int program_above = ::fcntl(program, F_DUPFD_CLOEXEC, STDERR_FILENO);
+  const int link_above = ::fcntl(link, F_DUPFD_CLOEXEC, STDERR_FILENO);
+  if (program_above < 0 || link_above < 0) return false;
+  if (::dup2(link_above, STDIN_FILENO) < 0 || ::dup3(program_above, STDOUT_FILENO, O_CLOEXEC) < 0) return false;
+  os::close_from(STDERR_FILENO);
+  return true;
 }
 
-[[noreturn]] void become_guardian(const char* program, int link, pid_t worker) {
+[[noreturn]] void become_guardian(int program, int link, pid_t worker) {
   std::array<char, sizeof("fray-guardian")> name = {"fray-guardian"};
   std::array<char, kMostDigits + 1> number = {};
   std::to_chars(number.data(), number.data() + kMostDigits, worker);
@@ -58,16 +63,13 @@ bool make_standard_input(int link) {
   GuardianWord born;
   born.worker = worker;
   if (!say(link, born)) ::_exit(1);
-  if (make_standard_input(link)) {
-    os::close_from(STDIN_FILENO + 1);
-    ::execv(program, arguments.data());
-    link = STDIN_FILENO;
-  }
-  fail(link, Failed::kExec);
+  if (!settle_fds(program, link)) fail(link, Failed::kExec);
+  ::fexecve(STDOUT_FILENO, arguments.data(), environ);
+  fail(STDIN_FILENO, Failed::kExec);
 }
 
 // Returns in the worker alone, which has its own memory from then on.
-void begin_guardian(pid_t parent, const char* program, int link) {
+void begin_guardian(pid_t parent, int program, int link) {
   if (!os::end_with(parent, SIGKILL)) ::_exit(1);
   if (!os::become_subreaper().is_ok()) fail(link, Failed::kSubreaper);
   const pid_t guardian = ::getpid();
@@ -104,7 +106,7 @@ Result<pid_t> worker_of(int link) {
 
 }  // namespace
 
-GuardedFork GuardedFork::make(const std::string& program) {
+GuardedFork GuardedFork::make(int program) {
   GuardedFork made;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -121,7 +123,7 @@ GuardedFork GuardedFork::make(const std::string& program) {
   ::sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t guardian = ::vfork();
   if (guardian == 0) {
-    begin_guardian(parent, program.c_str(), far.get());
+    begin_guardian(parent, program, far.get());
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     made.worker_ = 0;
     return made;

@@ -26,7 +26,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include <sys/types.h>
 
@@ -38,8 +37,8 @@ namespace fray::guardian {
 
 class GuardedFork {
  public:
-  // Returns twice, like fork(). `program` is the path of fray-guardian.
-  static GuardedFork make(const std::string& program);
+  // Returns twice, like fork(). `program` is an open file: fray-guardian, which a process in a container does not see.
+  static GuardedFork make(int program);
 
   bool is_worker() const { return worker_ == 0; }  // else this is the process that forked
   const Status& status() const { return status_; }

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <ctime>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -112,6 +113,7 @@ void wait_for_worker(int count, char** words) {
   const pid_t worker = count == 2 ? number_of(words[1]) : 0;
   if (worker == 0) return;
   waited = true;
+  (void)call(SYS_prctl, PR_SET_NAME, address("fray-guardian"));  // an open file that is executed gives it no name
   wait_until_released();
   GuardianWord end;
   rusage usage;

@@ -162,7 +162,7 @@ class World {
       if (!*next) break;
       auto type = static_cast<ControlType>(frame.header.type);
       if (type == ControlType::kSpawn) {
-        FRAY_CHECK(frame.fds.size() == 4, "a worker is to be started without its descriptors");
+        FRAY_CHECK(frame.fds.size() == 5, "a worker is to be started without its descriptors");
         born_.push_back(std::make_unique<Peer>(std::move(frame.fds.front()), static_cast<ProcessId>(frame.header.id)));
       }
       if (type == ControlType::kWelcome) epoch_ = wire::decode<wire::Welcome>(frame.body)->session.epoch;

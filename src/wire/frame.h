@@ -26,7 +26,7 @@ namespace fray::wire {
 inline constexpr std::uint16_t kVersion = 0xF103;
 inline constexpr std::uint32_t kMaxBodyBytes = 2u << 30;     // a frame is never larger; see set_length()
 inline constexpr std::uint64_t kUsualBodyBytes = 64u << 20;  // allowed whatever the limit of the store is
-inline constexpr std::size_t kMaxFdsPerFrame = 4;
+inline constexpr std::size_t kMaxFdsPerFrame = 5;
 
 struct FrameHeader {
   std::uint32_t length = 0;

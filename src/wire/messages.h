@@ -138,7 +138,8 @@ void visit_messages_to_client(auto&& visit) {
 
 void visit_messages_of_fork_servers(auto&& visit) {
   using enum ControlType;
-  visit(Message<kSpawn>{kForkServer, "process", "with four descriptors: control socket, stdout, stderr, worker page"});
+  visit(Message<kSpawn>{kForkServer, "process",
+                        "with five descriptors: control socket, stdout, stderr, worker page, guardian's program"});
   visit(Message<kSpawned, Spawned>{kForkServer, "process"});
   visit(Message<kExited, Exited>{kForkServer, "process"});
   visit(Message<kServerReady>{kForkServer});

@@ -26,7 +26,6 @@
 #include "os/process/child_processes.h"
 #include "os/process/close_range.h"
 #include "os/process/pidfd.h"
-#include "os/process/process_facts.h"
 #include "os/sockets/socket_pair.h"
 #include "wire/control.h"
 #include "wire/process.h"
@@ -98,7 +97,6 @@ class ForkServer {
   int patience() const;
   void load_rest();
   ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
-  const std::string& guardian_program();
   void guard(ProcessId process, guardian::GuardedFork forked);
   void hear(Guarded& guarded);
   void reap();
@@ -114,7 +112,6 @@ class ForkServer {
   os::Fd epoll_;  // the node, signals, and the links of all guardians
   sigset_t mask_before_{};
   rlimit files_before_{};
-  std::string guardian_program_;  // empty until the first fork
   std::list<Guarded> guarded_;
   std::unordered_map<pid_t, Entry> by_pid_;  // by the pid of the guardian, and by that of its worker
   std::list<Request> requests_;
@@ -145,7 +142,6 @@ Status ForkServer::prepare() {
 Status ForkServer::prepare_loader(const ForkServer& parent) {
   mask_before_ = parent.mask_before_;
   files_before_ = parent.files_before_;
-  guardian_program_ = parent.guardian_program_;
   has_loop_ = parent.has_loop_;
   has_actors_ = parent.has_actors_;
   has_rest_ = true;  // a loader loads all at once
@@ -232,7 +228,7 @@ bool ForkServer::read_node() {
     if (!*next) break;
     auto type = static_cast<wire::ControlType>(frame.header.type);
     if (load_for(type)) continue;
-    if (type != wire::ControlType::kSpawn || frame.fds.size() != 4) return false;
+    if (type != wire::ControlType::kSpawn || frame.fds.size() != 5) return false;
     requests_.push_back({static_cast<ProcessId>(frame.header.id), std::move(frame.fds), Clock::now()});
   }
   return filled.is_ok();
@@ -298,7 +294,6 @@ std::optional<ForkedWorker> ForkServer::start_loader() {
     return std::nullopt;
   }
   const pid_t parent = ::getpid();
-  guardian_program();
   if (callbacks_.before_fork) callbacks_.before_fork();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -412,9 +407,8 @@ void ForkServer::give_up_loader() {
 // ---- Workers ----
 
 std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os::Fd> fds) {
-  const std::string& program = guardian_program();
   if (callbacks_.before_fork) callbacks_.before_fork();
-  auto forked = guardian::GuardedFork::make(program);
+  auto forked = guardian::GuardedFork::make(fds[4].get());
   if (forked.is_worker()) return become_worker(process, fds);
   if (FRAY_FAULT("fork_server.dies", 0)) ::raise(SIGKILL);  // before anybody has heard of the worker
   if (callbacks_.after_fork_parent) callbacks_.after_fork_parent();
@@ -470,13 +464,6 @@ void ForkServer::drain_signals() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
   }
-}
-
-// It lies beside the program of the node, this process's parent. A copy of a program (os::fork_below) begins before its
-// parent has become the node, so this is asked only once the node has spoken.
-const std::string& ForkServer::guardian_program() {
-  if (guardian_program_.empty()) guardian_program_ = os::program_beside(::getppid(), "fray-guardian");
-  return guardian_program_;
 }
 
 void ForkServer::guard(ProcessId process, guardian::GuardedFork forked) {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import isgeneratorfunction
 from typing import Any
+
+from fray._function_state import is_generator_function
 
 __all__ = ["Frozen", "most_items_of"]
 
@@ -25,7 +26,7 @@ class Frozen:
     def __init__(self, fn: Callable[..., Any], is_generator: bool | None = None, most_items: int = 0) -> None:
         self.fn = fn
         self.most_items = most_items
-        self.is_generator = isgeneratorfunction(fn) if is_generator is None else is_generator
+        self.is_generator = is_generator_function(fn) if is_generator is None else is_generator
         self.__qualname__: str = getattr(fn, "__qualname__", type(fn).__qualname__)
         self._retrying: dict[Any, Frozen] = {}
 

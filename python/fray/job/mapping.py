@@ -12,7 +12,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain, islice
 from operator import length_hint
 from typing import Any, Literal, cast
@@ -20,6 +19,7 @@ from typing import Any, Literal, cast
 from fray._failures import unpack_exception
 from fray.job.batches import BatchResult, run_batch, run_one
 from fray.job.engine import Engine
+from fray.job.record import changed
 from fray.job.refs import ObjectRef
 from fray.job.task_options import TaskOptions
 
@@ -127,9 +127,9 @@ class _Mapper:
         self._smallest = 1
         self._max_items = max_in_flight
         self._window = max(1, TASKS_PER_WORKER * engine.parallelism)
-        self._retry = None if options.retry_exceptions is False else replace(options, timeout=None, runtime_env=None)
+        self._retry = None if options.retry_exceptions is False else changed(options, timeout=None, runtime_env=None)
         name = options.name or getattr(fn, "__name__", "map")
-        self._options = replace(options, name=name, retry_exceptions=False)
+        self._options = changed(options, name=name, retry_exceptions=False)
         self._in_flight: deque[_Batch] = deque()
         self._items_out = 0
 

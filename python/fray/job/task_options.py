@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from fray._checks import MOST_RETURNS, check_count, check_name
 from fray._resources import check_resources
 from fray._units import is_finite
 from fray.job.checks import check_runtime_env
-from fray.job.options import Options, check_priority
+from fray.job.options import check_priority
+from fray.job.record import NOTHING, Record
 
 if TYPE_CHECKING:
     from fray.job.runtime_env import RuntimeEnv
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TaskOptions"]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOptions(Options):
+class TaskOptions(Record):
     """How one task runs.
 
     Args:
@@ -39,27 +38,53 @@ class TaskOptions(Options):
             waits gains a step each second, up to the highest that waits, so none waits forever.
     """
 
-    name: str | None = None
-    resources: Mapping[str, float] = field(default_factory=dict[str, float])
-    max_calls: int | None = None
-    max_retries: int = 3
-    retry_exceptions: bool | tuple[type[BaseException], ...] = False
-    timeout: float | None = None
-    num_returns: int = 1
-    runtime_env: RuntimeEnv | None = None
-    priority: int = 0
+    __slots__ = (
+        "max_calls",
+        "max_retries",
+        "name",
+        "num_returns",
+        "priority",
+        "resources",
+        "retry_exceptions",
+        "runtime_env",
+        "timeout",
+    )
 
-    def __post_init__(self) -> None:
-        check_name(self.name, "TaskOptions")
-        object.__setattr__(self, "resources", check_resources(self.resources, "TaskOptions"))
-        if self.max_calls is not None:
-            check_count(self.max_calls, 1, "TaskOptions: max_calls")
-        check_count(self.max_retries, -1, "TaskOptions: max_retries")
-        object.__setattr__(self, "retry_exceptions", _check_retry_types(self.retry_exceptions))
-        _check_timeout(self.timeout)
-        check_count(self.num_returns, 1, "TaskOptions: num_returns", MOST_RETURNS)
-        check_runtime_env(self.runtime_env, "TaskOptions")
-        check_priority(self.priority, "TaskOptions")
+    name: str | None
+    resources: Mapping[str, float]
+    max_calls: int | None
+    max_retries: int
+    retry_exceptions: bool | tuple[type[BaseException], ...]
+    timeout: float | None
+    num_returns: int
+    runtime_env: RuntimeEnv | None
+    priority: int
+
+    def __init__(
+        self,
+        name: str | None = None,
+        resources: Mapping[str, float] = NOTHING,
+        max_calls: int | None = None,
+        max_retries: int = 3,
+        retry_exceptions: bool | tuple[type[BaseException], ...] = False,
+        timeout: float | None = None,
+        num_returns: int = 1,
+        runtime_env: RuntimeEnv | None = None,
+        priority: int = 0,
+    ) -> None:
+        check_name(name, "TaskOptions")
+        resources = check_resources(resources, "TaskOptions")
+        if max_calls is not None:
+            check_count(max_calls, 1, "TaskOptions: max_calls")
+        check_count(max_retries, -1, "TaskOptions: max_retries")
+        retry_exceptions = _check_retry_types(retry_exceptions)
+        _check_timeout(timeout)
+        check_count(num_returns, 1, "TaskOptions: num_returns", MOST_RETURNS)
+        check_runtime_env(runtime_env, "TaskOptions")
+        check_priority(priority, "TaskOptions")
+        self._settle(
+            name, resources, max_calls, max_retries, retry_exceptions, timeout, num_returns, runtime_env, priority
+        )
 
     def demand(self) -> dict[str, float]:
         """Return the resources that the task holds while it runs, with the default of one CPU filled in."""

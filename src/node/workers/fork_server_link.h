@@ -47,7 +47,7 @@ class ForkServerLink {
   Status adopt(StartedForkServer started);
   bool is_running() const { return socket_.is_open(); }
   pid_t pid() const { return pid_; }
-  // `fds`: control socket, stdout, stderr, worker page.
+  // `fds`: control socket, stdout, stderr, worker page, guardian's program.
   void spawn_worker(ProcessId worker, std::vector<os::Fd> fds);
   // What event loops and what actors need is loaded before it forks again.
   void load_loop();

@@ -1,14 +1,18 @@
 #include "node/workers/worker_processes.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <new>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "os/process/pidfd.h"
+#include "os/process/process_facts.h"
 #include "os/sockets/socket_pair.h"
 
 namespace fray::node {
@@ -149,6 +153,15 @@ Status WorkerProcesses::ensure_server(WorkerKeyId number) {
   return started;
 }
 
+Result<os::Fd> WorkerProcesses::guardian_program() {
+  const std::string path = os::program_beside(::getpid(), "fray-guardian");
+  if (!guardian_.is_open()) guardian_ = os::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!guardian_.is_open()) return Status::io_error("cannot open " + path, errno);
+  os::Fd copy(::fcntl(guardian_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.is_open()) return Status::io_error("fcntl", errno);
+  return copy;
+}
+
 Status WorkerProcesses::start(WorkerKeyId number, ProcessId worker) {
   auto found = keys_.find(number);
   if (found == keys_.end()) return Status(StatusCode::kNotFound, "there is no such worker key");
@@ -164,6 +177,8 @@ Status WorkerProcesses::start(WorkerKeyId number, ProcessId worker) {
     fds.push_back(std::move(output.second));
     fds.push_back(std::move(error.second));
     fds.push_back(page.take_fd());
+    FRAY_ASSIGN_OR_RETURN(os::Fd guardian, guardian_program());
+    fds.push_back(std::move(guardian));
     WorkerProcess& entry = workers_[worker];
     entry.key = number;
     entry.page = std::move(page);

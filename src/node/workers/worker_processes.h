@@ -140,6 +140,7 @@ class WorkerProcesses {
   };
 
   Status ensure_server(WorkerKeyId number);
+  Result<os::Fd> guardian_program();
   void env_made(WorkerKeyId number, Result<runtime_env::PreparedEnv> made);
   Status use_env(Key& key, runtime_env::PreparedEnv prepared);
   void server_frame(wire::Incoming& frame);
@@ -160,6 +161,7 @@ class WorkerProcesses {
   WorkerKeyId last_key_ = 0;
   std::optional<StartedForkServer> started_;  // until its key needs it
   std::map<ProcessId, WorkerProcess> workers_;
+  os::Fd guardian_;  // the program; open, because a fork server in a container does not see the node's files
 };
 
 }  // namespace fray::node

@@ -11,7 +11,6 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from types import FunctionType
 from typing import Any, NamedTuple
 
 from fray._checks import check_actor_name
@@ -108,7 +107,8 @@ def begin(
             return _begin_copies(options, prestart, extra_env, namespace, debug, asked_for=False)
     needs = Needs()
     with closing_on_failure(needs):
-        return Begun(start_embedded(options, prestart, extra_env, needs.path), needs, namespace, extra_env, debug)
+        opening = start_embedded(options, prestart, extra_env, needs.path, _has_classes_of_its_own())
+        return Begun(opening, needs, namespace, extra_env, debug)
 
 
 def _begin_copies(
@@ -119,7 +119,7 @@ def _begin_copies(
     with uncollected_imports():
         for module in _SHARED_BY_COPIES:
             import_module(module)
-        if _has_functions_of_its_own():
+        if _has_classes_of_its_own():
             import_module("fray._by_value")
     needs = Needs(of_copies=True)
     with closing_on_failure(needs):
@@ -127,18 +127,15 @@ def _begin_copies(
         return Begun(opening, needs, namespace, extra_env, debug)
 
 
-def _has_functions_of_its_own() -> bool:
-    """Return whether tasks are likely to be functions or to use classes of the main script, which travel by value.
+def _has_classes_of_its_own() -> bool:
+    """Return whether tasks may use classes of the main script, for which it takes cloudpickle to travel.
 
-    What is typed at a prompt and in a notebook is yet to come. A script whose only function is called ``main`` has its
-    tasks elsewhere.
+    What is typed at a prompt and in a notebook is yet to come.
     """
     names = inside_of("__main__")
     return "__file__" not in names or any(
-        name != "main"
-        and issubclass(type(value), (FunctionType, type))
-        and getattr(value, "__module__", None) == names.get("__name__")
-        for name, value in list(names.items())
+        issubclass(type(value), type) and getattr(value, "__module__", None) == names.get("__name__")
+        for value in list(names.values())
     )
 
 

@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
@@ -159,6 +158,8 @@ class NativeJobContext(JobContext):
 
         In a worker, without settings of a node, the context uses the node of the worker.
         """
+        from inspect import signature
+
         bound = signature(cls).bind(**settings).arguments
         context = cls.__new__(cls)
         context.namespace = check_actor_name(bound.get("namespace") or default_namespace(), "namespace")

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
 from fray._extras import needs
 from fray._failures import failure_text
+from fray._function_state import is_generator_function
 from fray._recent import Recent
 from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function
 from fray.backend.native.functions import FunctionTable, call, cpp_function
@@ -150,7 +150,7 @@ class NativeEngine(Engine):
     ) -> Any:
         name = options.name or getattr(fn, "__qualname__", type(fn).__qualname__).replace("<locals>.", "")
         called: Callable[..., Any] = call
-        generator, most_items = isgeneratorfunction(fn), most_items_of(fn)
+        generator, most_items = is_generator_function(fn), most_items_of(fn)
         if isinstance(fn, Frozen):
             fn, generator = fn.fn, fn.is_generator
         if isinstance(fn, Retrying):

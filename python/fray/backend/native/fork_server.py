@@ -15,7 +15,7 @@ from importlib import import_module
 from fray import _native
 from fray._settings import PRELOAD_VARIABLE, traces_are_asked_for
 from fray.backend.native.loading import Loading, frozen_imports
-from fray.backend.native.needs import NEEDS_OPTION
+from fray.backend.native.needs import CLASSES_OPTION, NEEDS_OPTION
 from fray.backend.native.threads import use_threads
 
 __all__ = ["main", "serve"]
@@ -25,8 +25,11 @@ _REST = ("fray._by_value", "fray.backend.native.context", "fray.backend.native.e
 
 
 def main(fd: int, collects: bool) -> None:
-    """Do what `serve` does in a new interpreter, of whose program nothing is known but that most have functions."""
-    import_module("fray._by_value")  # for the first function
+    """Do what `serve` does in a new interpreter, which may have to load functions of the program's main script."""
+    import_module("fray._functions_by_value")
+    has_classes = sys._xoptions.pop(CLASSES_OPTION, False)  # pyright: ignore[reportPrivateUsage]
+    if has_classes or NEEDS_OPTION not in sys._xoptions:  # else its program is not known  # pyright: ignore[reportPrivateUsage]
+        import_module("fray._by_value")
     serve(fd, collects)
 
 

@@ -8,12 +8,12 @@ when it was pickled. A function that refers to anything mutable is pickled for e
 from __future__ import annotations
 
 import sys
-from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
-from fray._function_state import is_importable, name_of, state_of, warn_of_large_function
+from fray._function_state import is_generator_function, is_importable, name_of, state_of, warn_of_large_function
+from fray._functions_by_value import dumps as dumps_functions
 from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
@@ -92,10 +92,8 @@ class FunctionTable:
         return self._by_value.note(key, None, (handle, fn.is_generator))
 
     def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
-        from fray._by_value import dumps
-
         try:
-            payload = dumps(fn)
+            payload = dumps_functions(fn) or _dumps(fn)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
@@ -150,6 +148,12 @@ def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
     return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[1])
 
 
+def _dumps(fn: Any) -> bytes:
+    from fray._by_value import dumps
+
+    return dumps(fn)
+
+
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
     label = checked_label(name or name_of(fn).replace("<locals>.", ""))
-    return _native.make_function(kind, payload, label, max_calls), isgeneratorfunction(fn)
+    return _native.make_function(kind, payload, label, max_calls), is_generator_function(fn)

@@ -13,7 +13,7 @@ from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray._units import is_finite
 from fray.backend.native.address import expand
-from fray.backend.native.needs import NEEDS_OPTION
+from fray.backend.native.needs import CLASSES_OPTION, NEEDS_OPTION
 from fray.backend.native.programs import cpp_worker_program, fray_program
 from fray.errors import InfeasibleError, NodeDiedError, SettingsError, TaskTimeoutError
 
@@ -119,13 +119,27 @@ class Opening:
 
 
 def start_embedded(
-    options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None, needs_file: str = ""
+    options: dict[str, Any],
+    prestart: int,
+    extra_env: Mapping[str, str] | None = None,
+    needs_file: str = "",
+    has_classes: bool = True,
 ) -> Opening:
-    """Start a node that lives as long as this process needs it; its fork server reads `needs_file`."""
+    """Start a node that lives as long as this process needs it.
+
+    Args:
+        options: of the node.
+        prestart: how many workers are started at once.
+        extra_env: variables of the workers.
+        needs_file: which the fork server reads.
+        has_classes: whether the main script may have classes, which travel by value.
+    """
     settings = _settings_text(options)
     command, path, folder, environment = worker_key(extra_env)
     if needs_file:
         command = [*command, "-X", f"{NEEDS_OPTION}={needs_file}"]
+        if has_classes:
+            command += ["-X", CLASSES_OPTION]
     return Opening(None, fray_program(), settings, prestart, (command, path, folder, environment))
 
 

@@ -22,11 +22,13 @@ from typing import Any
 from fray.backend.native.imported import inside_of, is_own, large_packages, threads_can_be_told
 from fray.errors import NodeDiedError
 
-__all__ = ["FILE_NAME", "HEADER_BYTES", "NEEDS_OPTION", "Known", "Needs"]
+__all__ = ["CLASSES_OPTION", "FILE_NAME", "HEADER_BYTES", "NEEDS_OPTION", "Known", "Needs"]
 
 FILE_NAME = "fray-needs"
 NEEDS_OPTION = "fray_needs"
 """Of the fork server's interpreter, which takes it away before anybody sees it: the path of the file."""
+CLASSES_OPTION = "fray_classes"
+"""Of the same interpreter: the program has classes that only cloudpickle can bring to its workers."""
 HEADER_BYTES = 5
 _MOST_LOOKS = 256
 _MOST_SEARCHED_BYTES = 64 << 10

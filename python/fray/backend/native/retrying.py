@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import isgeneratorfunction
 from typing import Any
 
+from fray._function_state import is_generator_function
 from fray.errors import UnsupportedError
 
 __all__ = ["Retrying"]
@@ -22,7 +22,7 @@ class Retrying:
     """
 
     def __init__(self, fn: Callable[..., Any], allowed: bool | tuple[type[BaseException], ...]) -> None:
-        if isgeneratorfunction(fn):
+        if is_generator_function(fn):
             raise UnsupportedError(
                 "retry_exceptions: a generator task cannot be retried, for its items may have been taken"
             )

@@ -1,0 +1,145 @@
+"""Pickling functions by value without cloudpickle, which takes 8 to 15 ms to import with all that it imports.
+
+Most functions of a main script refer to constants, modules, and other functions. `dumps` pickles these, and says where
+there is more: a class of the main script, or anything else that plain pickle does not know; `fray._by_value` then does
+it. What arrives is the same as with cloudpickle: the functions of one pickle share their globals, which are those that
+their code names, and of the packages that they name the submodules are imported that the code may mean.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import marshal
+import pickle
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from fray._function_state import MAIN_MODULES, global_names, is_importable, pickling_by_value
+from fray.job.interruption import is_from_signal
+
+__all__ = ["dumps"]
+
+_MOST_BYTES = 64 << 10
+"""Of a pickle: a larger one may hold a value that the code only seems to name, and cloudpickle looks more closely."""
+_OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
+"""Classes without a name to import them by, which plain pickle knows."""
+_OF_MODULE = ("__name__", "__package__", "__path__", "__file__")
+_OF_FUNCTION = (
+    "__name__",
+    "__qualname__",
+    "__doc__",
+    "__module__",
+    "__defaults__",
+    "__kwdefaults__",
+    "__annotations__",
+)
+
+
+def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes | None:
+    """Return the pickle of a function, or of a value with functions in it; None where cloudpickle is needed."""
+    if _sends_modules_by_value():
+        return None
+    with io.BytesIO() as file, pickling_by_value():
+        try:
+            _Pickler(file, protocol, buffer_callback=buffer_callback).dump(value)
+        except Exception as error:
+            if is_from_signal(error.__traceback__):
+                raise
+            return None
+        return file.getvalue() if file.tell() <= _MOST_BYTES else None
+
+
+class _NotPlainError(Exception):
+    """There is something that only cloudpickle can pickle."""
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._globals: dict[int, dict[str, Any]] = {}
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how a function or a module travels; all that plain pickle can do is left to it."""
+        kind: type[Any] = type(obj)  # pyright: ignore[reportUnknownVariableType]
+        if kind is FunctionType:
+            return NotImplemented if is_importable(obj) else self._reduced(obj)
+        if kind is ModuleType:
+            return import_module, (_checked_name(obj),)
+        if issubclass(kind, type):
+            if is_importable(obj) or obj in _OF_SINGLETONS:
+                return NotImplemented
+        elif getattr(obj, "__module__", None) not in MAIN_MODULES:
+            return NotImplemented
+        raise _NotPlainError
+
+    def _reduced(self, fn: FunctionType) -> Any:
+        if getattr(fn, "__type_params__", None):
+            raise _NotPlainError
+        code, inside = fn.__code__, fn.__globals__
+        shared = self._globals.setdefault(id(inside), {key: inside[key] for key in _OF_MODULE if key in inside})
+        names = global_names(code)
+        found = {name: inside[name] for name in names if name in inside}
+        cells = [_content_of(cell) for cell in fn.__closure__ or ()]
+        new = FunctionType(code, shared, closure=fn.__closure__)
+        attributes = {key: value for key in _OF_FUNCTION if (value := getattr(fn, key)) != getattr(new, key)}
+        named = [*found.values(), *(content[0] for content in cells if content)]
+        state = (attributes, fn.__dict__, found, cells, _submodules(names, named))
+        return _make, (marshal.dumps(code), shared, len(cells)), state, None, None, _settle
+
+
+def _make(code: bytes, inside: dict[str, Any], cells: int) -> FunctionType:
+    """Return a function that `_settle` completes: it may refer to itself."""
+    inside.setdefault("__builtins__", builtins.__dict__)
+    made: CodeType = marshal.loads(code)
+    return FunctionType(made, inside, closure=tuple(CellType() for _ in range(cells)) if cells else None)
+
+
+def _settle(fn: FunctionType, state: tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[Any], Any]) -> None:
+    attributes, more, found, cells, _ = state
+    for key, value in attributes.items():
+        setattr(fn, key, value)
+    fn.__dict__.update(more)
+    fn.__globals__.update(found)
+    for cell, content in zip(fn.__closure__ or (), cells, strict=True):
+        if content is not None:
+            (cell.cell_contents,) = content
+
+
+def _content_of(cell: CellType) -> tuple[Any] | None:
+    """Return what is in a cell, None where it is empty."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return None
+
+
+def _checked_name(module: ModuleType) -> str:
+    """Return the name of a module that others can import."""
+    name = module.__name__
+    if name in MAIN_MODULES or sys.modules.get(name) is not module or getattr(module, "__spec__", None) is None:
+        raise _NotPlainError
+    return name
+
+
+def _submodules(names: Iterable[str], values: Iterable[Any]) -> list[ModuleType]:
+    """Return those modules of the packages among `values` of whose names the code has each part."""
+    packages = [value.__name__ + "." for value in values if type(value) is ModuleType and hasattr(value, "__path__")]
+    if not packages:
+        return []
+    known = set(names)
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if any(name.startswith(package) and known.issuperset(name[len(package) :].split(".")) for package in packages)
+        and type(module) is ModuleType
+    ]
+
+
+def _sends_modules_by_value() -> bool:
+    """Return whether the program has told cloudpickle of modules that other processes cannot import."""
+    library = sys.modules.get("cloudpickle")
+    return bool(getattr(library, "list_registry_pickle_by_value", tuple)())
