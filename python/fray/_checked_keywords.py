@@ -9,7 +9,7 @@ __all__ = ["CheckedKeywords"]
 
 
 class CheckedKeywords:
-    """Base of dataclasses and records. An unknown keyword is reported with the known ones and, if there is one, a hint."""
+    """Base of dataclasses and records: an unknown keyword is reported with the known ones and perhaps a hint."""
 
     __slots__ = ()
 
