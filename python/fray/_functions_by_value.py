@@ -43,18 +43,25 @@ def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], obj
     """Return the pickle of a function, or of a value with functions in it; None where cloudpickle is needed."""
     if _sends_modules_by_value():
         return None
-    with io.BytesIO() as file, pickling_by_value():
+    with _Limited() as file, pickling_by_value():
         try:
             _Pickler(file, protocol, buffer_callback=buffer_callback).dump(value)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
             return None
-        return file.getvalue() if file.tell() <= _MOST_BYTES else None
+        return file.getvalue()
 
 
 class _NotPlainError(Exception):
     """There is something that only cloudpickle can pickle."""
+
+
+class _Limited(io.BytesIO):
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > _MOST_BYTES:
+            raise _NotPlainError
+        return super().write(data)
 
 
 class _Pickler(pickle.Pickler):
