@@ -84,8 +84,8 @@ class _Pickler(pickle.Pickler):
         raise _NotPlainError
 
     def _reduced(self, fn: FunctionType) -> Any:
-        if getattr(fn, "__type_params__", None):
-            raise _NotPlainError
+        if getattr(fn, "__type_params__", None) or fn.__module__ == "__mp_main__":
+            raise _NotPlainError  # the latter may be imported, depending on who has given that name to the main module
         code, inside = fn.__code__, fn.__globals__
         shared = self._globals.setdefault(id(inside), {key: inside[key] for key in _OF_MODULE if key in inside})
         names = global_names(code)

@@ -30,8 +30,9 @@ class Meeting:
         os.close(fd)
 
 
-def has_cloudpickle() -> bool:
-    """Return whether this worker has cloudpickle, without a function that needs it."""
+def has_cloudpickle(meeting: Meeting, journal: Journal) -> bool:
+    """Attend, and return whether this worker has cloudpickle, without a function that needs it."""
+    meeting.attend(journal)
     return "cloudpickle" in sys.modules
 
 

@@ -51,14 +51,12 @@ def run(folder: Path, text: str) -> list[str]:
     [
         ("", "False False"),
         ("def main(): pass", "False False"),
-        ("def double(number): return 2 * number", "True True"),
+        ("def double(number): return 2 * number", "False False"),
         ("class Point: pass", "True True"),
-        ("square = lambda number: number * number", "True True"),
+        ("square = lambda number: number * number", "False False"),
     ],
 )
-def test_a_script_without_functions_for_tasks_begins_without_cloudpickle(
-    tmp_path: Path, own: str, expected: str
-) -> None:
+def test_a_script_without_classes_begins_without_cloudpickle(tmp_path: Path, own: str, expected: str) -> None:
     text = f"""
         {own}
         with fray.init(cpus=1) as ctx:

@@ -8,9 +8,10 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
-from fray import ActorOptions, TaskOptions, WorkerDiedError
+from fray import ActorOptions, ObjectRef, TaskOptions, WorkerDiedError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.counter import Counter
@@ -20,6 +21,7 @@ from tests.chaos.tasks import add, echo
 from tests.conformance.gates import Journal
 
 MANY = 40
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -36,7 +38,11 @@ def meeting(tmp_path: Path) -> Meeting:
 
 def all_at_once(ctx: NativeJobContext, journal: Journal, meeting: Meeting) -> list[int]:
     """Run a task on each worker at the same time; return the numbers of their processes."""
-    refs = [ctx.run(meeting.attend, journal) for _ in range(MANY)]
+    return let_all_go(ctx, [ctx.run(meeting.attend, journal) for _ in range(MANY)], journal, meeting)
+
+
+def let_all_go(ctx: NativeJobContext, refs: list[ObjectRef[T]], journal: Journal, meeting: Meeting) -> list[T]:
+    """Return the values of the tasks once all of them have met."""
     eventually(lambda: len(journal.lines()) >= MANY, within=120, what="all tasks run")
     meeting.let_go(MANY)
     return ctx.get(refs, timeout=60)
@@ -144,6 +150,9 @@ def test_a_low_limit_of_open_files_bounds_what_a_program_connects_to_and_not_how
     assert finished.ok().split() == ["80", "128"]
 
 
-def test_many_workers_share_what_functions_of_the_main_script_need(wide: NativeJobContext) -> None:
+def test_many_workers_share_what_classes_of_the_main_script_need(
+    wide: NativeJobContext, journal: Journal, meeting: Meeting
+) -> None:
     """Asked of functions that can be imported, so the workers have not loaded it for these."""
-    assert wide.get([wide.run(has_cloudpickle) for _ in range(MANY)], timeout=120).count(True) >= MANY - 4
+    refs = [wide.run(has_cloudpickle, meeting, journal) for _ in range(MANY)]
+    assert let_all_go(wide, refs, journal, meeting).count(True) >= MANY - 4
