@@ -14,6 +14,8 @@ using wire::ControlType;
 
 namespace {
 constexpr std::size_t kMostIdle = 4;
+
+Status went_away() { return Status(StatusCode::kUnavailable, "the node went away"); }
 }  // namespace
 
 Result<Observer::Connection> Observer::connect(const Patience& patience) const {
@@ -30,23 +32,28 @@ Result<Observer::Connection> Observer::connect(const Patience& patience) const {
 }
 
 Result<Observer::Connection> Observer::connection(const Patience& patience) {
+  bool has_ended = false;
   {
     MutexLock lock(mutex_);
     while (!idle_.empty()) {
       Connection found = std::move(idle_.back());
       idle_.pop_back();
       pollfd watched{found.socket.fd(), POLLIN, 0};
-      if (::poll(&watched, 1, 0) == 0) return found;  // else the node has ended meanwhile
+      if (::poll(&watched, 1, 0) == 0) return found;
+      has_ended = true;
     }
   }
-  return connect(patience);
+  auto made = connect(patience);
+  // It is the same for who asks whether the node has ended in a question or between two.
+  if (has_ended && !made.is_ok() && made.status().code() == StatusCode::kUnavailable) return went_away();
+  return made;
 }
 
 Result<Answer> Observer::await(Connection& connection, Ticket ticket, const Patience& patience) {
   while (!connection.questions.is_answered(ticket)) {
     Result<wire::Incoming> frame = next_frame(connection.socket, patience);
     if (!frame.is_ok() && frame.status().code() == StatusCode::kUnavailable) {
-      return Status(StatusCode::kUnavailable, "the node went away");
+      return went_away();
     }
     if (!frame.is_ok()) return frame.status();
     connection.questions.answered(frame->header.id,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <barrier>
 #include <csignal>
+#include <memory>
 #include <semaphore>
 
 #include <pthread.h>
@@ -101,6 +102,19 @@ TEST_F(ObserverTest, ANodeThatDiesInTheHelloOrInAQuestionIsGone) {
   EXPECT_EQ(Observer(path()).status(long_enough()).status().code(), StatusCode::kUnavailable);
   welcomes = true;
   const Status said = Observer(path()).status(long_enough()).status();
+  EXPECT_EQ(said.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(said.message(), "the node went away");
+}
+
+TEST_F(ObserverTest, ANodeThatEndsBetweenTwoQuestionsWentAway) {
+  auto node = std::make_unique<ScriptedNode>(path(), [](wire::FrameSocket& client) {
+    ScriptedNode::welcome(client);
+    reply(client, ScriptedNode::read(client).header.id, "once");
+  });
+  Observer observer(path());
+  EXPECT_EQ(observer.status(long_enough()).value(), "once");
+  node.reset();
+  const Status said = observer.status(long_enough()).status();
   EXPECT_EQ(said.code(), StatusCode::kUnavailable);
   EXPECT_EQ(said.message(), "the node went away");
 }
