@@ -61,9 +61,9 @@ def is_importable(fn: Any) -> bool:
 
 
 def is_generator_function(fn: Any) -> bool:
-    """Return what `inspect.isgeneratorfunction` does, which takes 6 ms to import."""
-    while type(fn) in (MethodType, partial):
-        fn = fn.__func__ if type(fn) is MethodType else fn.func
+    """Return what `inspect.isgeneratorfunction` does, without `inspect`, whose import takes 6 ms."""
+    while isinstance(fn, (MethodType, partial)):
+        fn = fn.__func__ if isinstance(fn, MethodType) else fn.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return isinstance(fn, FunctionType) and bool(fn.__code__.co_flags & _CO_GENERATOR)
 
 

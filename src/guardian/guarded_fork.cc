@@ -31,7 +31,7 @@ Heard hear(int link, GuardianWord* word, int flags) {
   return got == static_cast<ssize_t>(sizeof(*word)) ? Heard::kWord : Heard::kEnd;
 }
 
-// ---- the guardian, until it is executed: it runs in the memory of the process that forks, and allocates nothing
+// ---- the guardian, until it is executed: it runs in the memory of the process that forks, which waits meanwhile
 
 bool say(int link, const GuardianWord& word) {
   return ::send(link, &word, sizeof(word), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(word));

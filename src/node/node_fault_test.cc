@@ -59,7 +59,7 @@ TEST(NodeFaults, ForkServerThatCanNeverBeStartedIsToldWithTheReason) {
 
 // As SQLite tests: the first call fails, then the second, and so on until one run passes the point less often.
 TEST(NodeFaults, AnyOneRefusalOnTheWayToAWorkerIsSurvived) {
-  for (const char* point : {"socketpair", "pipe", "page", "module_path", "watch"}) {
+  for (const char* point : {"socketpair", "pipe", "page", "module_path", "guardian_program", "watch"}) {
     for (int number = 1; number <= 12; ++number) {
       SCOPED_TRACE(std::string(point) + " " + std::to_string(number));
       TestNode node(Faults{std::string(point) + ":" + std::to_string(number)});

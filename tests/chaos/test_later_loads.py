@@ -65,6 +65,18 @@ def test_a_script_without_classes_begins_without_cloudpickle(tmp_path: Path, own
     assert run(tmp_path, text) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"), [("def double(number): return 2 * number", False), ("class A: pass", True)]
+)
+def test_a_new_interpreter_loads_cloudpickle_for_classes_alone(tmp_path: Path, own: str, expected: bool) -> None:
+    text = f"""
+        {own}
+        with fray.init(cpus=1, start_method="forkserver") as ctx:
+            print(has("cloudpickle"), ctx.get(ctx.create_task(has, ("cloudpickle",))))
+    """
+    assert run(tmp_path, text) == [f"False {expected}"]
+
+
 def test_a_prompt_begins_with_cloudpickle_for_what_is_typed_later() -> None:
     text = "import sys, fray; ctx = fray.init(cpus=1); print('cloudpickle' in sys.modules, end='')"
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "True"

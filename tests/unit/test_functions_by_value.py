@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import pickle
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from typing import Any
 
 import cloudpickle
 import pytest
+from fray._function_state import is_generator_function
 from fray._functions_by_value import dumps
 
 SCRIPT = """
@@ -113,6 +116,21 @@ def main() -> dict[str, Any]:
     inside: dict[str, Any] = {"__name__": "__main__", "__file__": "script.py", "main": sys.modules["__main__"]}
     exec(compile(SCRIPT, "script.py", "exec"), inside)
     return inside
+
+
+def test_generator_functions_are_told_as_inspect_tells_them(main: dict[str, Any]) -> None:
+    class Partial(functools.partial[Any]):
+        pass
+
+    class Tool:
+        def items(self) -> Any:
+            yield self
+
+    generator = main["generator"]
+    made = [generator, functools.partial(generator), Partial(functools.partial(generator)), Tool().items, Tool.items]
+    others = [main["times"], main["coroutine"], functools.partial(main["times"]), len, int, Tool(), Tool, None]
+    for fn in [*made, *others, functools.partial(Tool().items)]:
+        assert is_generator_function(fn) == inspect.isgeneratorfunction(fn), fn
 
 
 def called(fn: Any) -> Any:

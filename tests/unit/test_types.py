@@ -136,6 +136,30 @@ def test_options_are_values(value):
         setattr(value, first, "other")
 
 
+def test_options_of_tasks_are_a_dataclass_for_those_who_ask():
+    options = TaskOptions(name="a", resources={"CPU": 2})
+    assert dataclasses.is_dataclass(options)
+    assert dataclasses.asdict(options) == {
+        "name": "a",
+        "resources": {"CPU": 2},
+        "max_calls": None,
+        "max_retries": 3,
+        "retry_exceptions": False,
+        "timeout": None,
+        "num_returns": 1,
+        "runtime_env": None,
+        "priority": 0,
+    }
+    assert repr(options) == (
+        "TaskOptions(name='a', resources={'CPU': 2}, max_calls=None, max_retries=3, retry_exceptions=False, "
+        "timeout=None, num_returns=1, runtime_env=None, priority=0)"
+    )
+    assert options != TaskOptions(name="b", resources={"CPU": 2})
+    assert options != "a"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del options.name
+
+
 def test_options_keep_their_own_copy_of_resources():
     resources = {"CPU": 1.0}
     options = TaskOptions(resources=resources)

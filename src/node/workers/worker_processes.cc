@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "os/process/pidfd.h"
 #include "os/process/process_facts.h"
 #include "os/sockets/socket_pair.h"
@@ -154,10 +155,12 @@ Status WorkerProcesses::ensure_server(WorkerKeyId number) {
 }
 
 Result<os::Fd> WorkerProcesses::guardian_program() {
-  const std::string path = os::program_beside(::getpid(), "fray-guardian");
-  if (!guardian_.is_open()) guardian_ = os::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!guardian_.is_open()) return Status::io_error("cannot open " + path, errno);
-  os::Fd copy(::fcntl(guardian_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!guardian_.is_open()) {
+    const std::string path = os::program_beside(::getpid(), "fray-guardian");
+    guardian_ = os::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!guardian_.is_open()) return Status::io_error("cannot open " + path, errno);
+  }
+  os::Fd copy(FRAY_FAULT("guardian_program", EMFILE) ? -1 : ::fcntl(guardian_.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.is_open()) return Status::io_error("fcntl", errno);
   return copy;
 }

@@ -1,6 +1,7 @@
 """The fork server: the process from which workers are forked.
 
-It has imported fray, cloudpickle and what FRAY_PRELOAD names, later asyncio if an actor needs it, and nothing else.
+It has imported fray, cloudpickle where the program may need it, and what FRAY_PRELOAD names, later asyncio if an actor
+needs it, and nothing else.
 Further modules that workers share are imported in a fork of this process, the loader (`loading`).
 """
 
