@@ -1,4 +1,4 @@
-"""Programs that start, share a little work and end."""
+"""Programs that start, share a little work and end; what is in their scripts is in no module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from benchmarks.real.tools import Tools
 
 
 def short_programs(tools: Tools, turns: int) -> str:
-    command = [sys.executable, "-m", "benchmarks.programs.short", tools.peer, tools.kind, str(turns)]
+    return _run("short", tools, turns)
+
+
+def records(tools: Tools, count: int) -> str:
+    return _run("records", tools, count)
+
+
+def _run(name: str, tools: Tools, size: int) -> str:
+    command = [sys.executable, "-m", f"benchmarks.programs.{name}", tools.peer, tools.kind, str(size)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -22,6 +30,15 @@ PROGRAMS = (
         short_programs,
         200_000,
         200,
+        ("fray", "pool", "joblib"),
+    ),
+    RealProgram(
+        "records",
+        "5,000 calls with objects of a class of the script",
+        int,
+        records,
+        5_000,
+        50,
         ("fray", "pool", "joblib"),
     ),
 )

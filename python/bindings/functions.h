@@ -15,6 +15,7 @@
 #include "actor_host.h"
 #include "arguments.h"
 #include "call_builder.h"
+#include "snapshot.h"
 #include "wire/direct.h"
 #include "wire/function_payload.h"
 #include "worker/actor_loop.h"

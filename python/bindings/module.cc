@@ -15,8 +15,9 @@ NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);
   module.attr("RELEASE") = FRAY_VERSION;
   module.doc() = "The native engine's client and worker.";
-  for (auto add : {fray::python::add_client, fray::python::add_refs, fray::python::add_values, fray::python::add_calls,
-                   fray::python::add_waits, fray::python::add_actors, fray::python::add_actor_host}) {
+  for (auto add :
+       {fray::python::add_client, fray::python::add_refs, fray::python::add_values, fray::python::add_calls,
+        fray::python::add_waits, fray::python::add_actors, fray::python::add_actor_host, fray::python::add_snapshots}) {
     if (add(module.ptr()) != 0) throw nb::python_error();
   }
   fray::python::add_enums(module);

@@ -32,6 +32,7 @@ int add_client(PyObject* module);
 int add_refs(PyObject* module);
 int add_values(PyObject* module);
 int add_calls(PyObject* module);
+int add_snapshots(PyObject* module);
 int add_waits(PyObject* module);
 int add_actors(PyObject* module);
 int add_actor_host(PyObject* module);

@@ -93,6 +93,18 @@ void add_value_functions(nb::module_& module) {
       .def("put_back", put_back, "Ends it, and what runs inside of it.", "client", "name");
 }
 
+void add_snapshot_functions(nb::module_& module) {
+  Functions(module).def("make_snapshot", make_snapshot, "A snapshot of nothing yet.");
+  Methods(module.attr("Snapshot"))
+      .def("add_function", snapshot_add_function,
+           "What the function refers to, with the globals of these names; None if a cell is empty.", "function",
+           "names")
+      .def("add_class", snapshot_add_class, "What the class has, by its names.", "cls")
+      .def("add_imported", snapshot_add_imported, "Whether they can be imported is looked at again.", "things")
+      .def("classes", snapshot_classes, "The classes that were added.")
+      .def("holds", snapshot_holds, "Whether all that was added refers to what it referred to then.");
+}
+
 void add_wait_functions(nb::module_& module) {
   Functions(module)
       .def("set_tracer", set_tracer, "What makes the spans of calls that are sent, and of waits; None for none.",
@@ -191,6 +203,7 @@ void add_host_methods(nb::module_& module) {
 void add_functions(nb::module_& module) {
   add_client_functions(module);
   add_value_functions(module);
+  add_snapshot_functions(module);
   add_wait_functions(module);
   add_worker_functions(module);
   add_actor_functions(module);

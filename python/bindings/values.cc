@@ -40,6 +40,7 @@ PyObject* slot_dumps = nullptr;
 PyObject* slot_loads = nullptr;
 PyObject* slot_cloud_dumps = nullptr;
 PyObject* slot_function_dumps = nullptr;
+PyObject* slot_worker_dumps = nullptr;
 PyObject* slot_unpicklable = nullptr;
 PyObject* slot_unpack = nullptr;
 PyObject* slot_nested = nullptr;
@@ -134,6 +135,17 @@ bool show_watcher(PyObject* pickle) {
   if (!goes_on && pickle_watcher == watcher.get()) Py_CLEAR(pickle_watcher);
   return true;
 }
+
+// A function that pickles by value, or returns None for what the next one has to pickle.
+struct ByValue {
+  PyObject** slot;
+  const char* module;
+  const char* function;
+};
+
+constexpr ByValue kWaysByValue[] = {{&slot_function_dumps, "fray._functions_by_value", "dumps"},
+                                    {&slot_worker_dumps, "fray._by_value", "dumps_for_workers"},
+                                    {&slot_cloud_dumps, "fray._by_value", "dumps"}};
 
 void raise_unpicklable(const char* what, PyObject* value) {
   PyObject *type, *error, *traceback;
@@ -251,8 +263,7 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
 }
 
 // Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. Its result is useless
-// if it refers to `__main__`, which is another script in a worker; its functions and classes are then sent by value, by
-// cloudpickle where there are more than functions.
+// if it refers to `__main__`, which is another script in a worker; its functions and classes are then sent by value.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
@@ -264,22 +275,20 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
 
   bool done = dump(slot_dumps, value, callback.get());
   if (!done && passes_through()) return false;
-  if (!done || refers_to_main(content_of(whole_.get()))) {
+  done = done && !refers_to_main(content_of(whole_.get()));
+  for (const auto& [slot, module, function] : kWaysByValue) {
+    if (done) break;
     PyErr_Clear();
     clear_nested();
-    if (imported(&slot_function_dumps, "fray._functions_by_value", "dumps") == nullptr) return false;
-    done = dump(slot_function_dumps, value, callback.get());
+    if (imported(slot, module, function) == nullptr) return false;
+    done = dump(*slot, value, callback.get());
     if (!done && passes_through()) return false;
+    done = done && whole_.get() != Py_None;
   }
-  if (!done || whole_.get() == Py_None) {
-    PyErr_Clear();
-    clear_nested();
-    if (imported(&slot_cloud_dumps, "fray._by_value", "dumps") == nullptr) return false;
-    if (!dump(slot_cloud_dumps, value, callback.get())) {
-      collector->buffers = nullptr;
-      if (!passes_through()) raise_unpicklable(what, value);
-      return false;
-    }
+  if (!done) {
+    collector->buffers = nullptr;
+    raise_unpicklable(what, value);
+    return false;
   }
   collector->buffers = nullptr;
   if (pickle_watcher != nullptr && !show_watcher(whole_.get())) return false;

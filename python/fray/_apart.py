@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from fray import _native
-from fray._function_state import pickling_by_value
+from fray._functions import pickling_by_value
 
 __all__ = ["LARGE_BYTES", "pack", "unpack"]
 

@@ -1,4 +1,4 @@
-"""Pickling by value: cloudpickle, with two corrections. Imported when first needed, because cloudpickle is large.
+"""Pickling by value: cloudpickle, with corrections. Imported when first needed, because cloudpickle is large.
 
 - The slots of a class. cloudpickle 3 makes the copy of a class without its ``__slots__``. Objects of the copy thus have
   a ``__dict__``, for whose content objects of the original class, to which they may return, have no place.
@@ -11,14 +11,15 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from enum import Enum
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, NamedTuple
 
 import cloudpickle
 
-from fray._function_state import pickling_by_value, send_main_by_value
+from fray import _classes_by_value
+from fray._functions import globals_of, is_importable, pickling_by_value, send_main_by_value
 
-__all__ = ["Pickler", "can_pickle", "dumps"]
+__all__ = ["Pickler", "can_pickle", "dumps", "dumps_for_workers"]
 
 _Base: Any = cloudpickle.Pickler
 _reduce: Any = _Base.reducer_override
@@ -32,12 +33,38 @@ class Pickler(_Base):
         """Say how a class or a function travels; everything else is pickled as usual."""
         if not issubclass(type(obj), type):
             return _reduce(self, obj)
+        _classes_by_value.drop_if_changed(obj)
         slots = obj.__dict__.get("__slots__")
         if slots is None or issubclass(obj, Enum):
             return _reduce(self, obj)
         if isinstance(slots, str) and slots not in obj.__dict__:
             obj.__slots__ = (slots,)  # the same, but cloudpickle does not know that a name such as "__x" is mangled
         return _with_slots(obj, _reduce(self, obj))
+
+
+class _SeparateGlobalsError(Exception):
+    """A function assigns globals, and a class comes by itself."""
+
+
+class _WorkersPickler(Pickler):
+    """Brings classes that are unchanged by their tokens."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
+        self._has_tokens = self._assigns = False
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how a class or a function travels; everything else is pickled as usual."""
+        kind: type[Any] = type(obj)  # pyright: ignore[reportUnknownVariableType]
+        reduced = None
+        if kind is FunctionType:
+            self._assigns = self._assigns or (globals_of(obj.__code__).are_assigned and not is_importable(obj))
+        elif issubclass(kind, type) and not is_importable(obj):
+            reduced = _classes_by_value.reduced(obj, dumps)
+            self._has_tokens = self._has_tokens or reduced is not None
+        if self._has_tokens and self._assigns:
+            raise _SeparateGlobalsError
+        return reduced or super().reducer_override(obj)
 
 
 def dumps(
@@ -51,6 +78,19 @@ def dumps(
     with io.BytesIO() as file, pickling_by_value():
         pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
+
+
+def dumps_for_workers(
+    value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None
+) -> bytes | None:
+    """Return the pickle of `value` for processes of this Fray, which do not load a class again that they have loaded.
+
+    None where a function assigns globals that methods of such a class may read: `dumps` lets them share these.
+    """
+    try:
+        return dumps(value, protocol, buffer_callback, _WorkersPickler)
+    except _SeparateGlobalsError:
+        return None
 
 
 def can_pickle(value: object) -> bool:

@@ -1,9 +1,10 @@
 """Pickling functions by value without cloudpickle, which takes 8 to 15 ms to import with all that it imports.
 
 Most functions of a main script refer to constants, modules, and other functions. `dumps` pickles these, and says where
-there is more: a class of the main script, or anything else that plain pickle does not know; `fray._by_value` then does
-it. What arrives is the same as with cloudpickle: the functions of one pickle share their globals, which are those that
-their code names, and of the packages that they name the submodules are imported that the code may mean.
+there is more: anything that plain pickle does not know; `fray._by_value` then does it. Classes of the main script it
+leaves to `fray._classes_by_value`, which needs cloudpickle once for each. What arrives is the same as with cloudpickle:
+the functions of one pickle share their globals, which are those that their code reads or assigns, and of the packages
+that they name the submodules are imported that the code may mean.
 """
 
 from __future__ import annotations
@@ -18,13 +19,11 @@ from importlib import import_module
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from fray._function_state import MAIN_MODULES, global_names, is_importable, pickling_by_value
+from fray._functions import MAIN_MODULES, globals_of, is_importable, names_in, pickling_by_value
 from fray.job.interruption import is_from_signal
 
 __all__ = ["dumps"]
 
-_MOST_BYTES = 64 << 10
-"""Of a pickle: a larger one may hold a value that the code only seems to name, and cloudpickle looks more closely."""
 _OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
 """Classes without a name to import them by, which plain pickle knows."""
 _OF_MODULE = ("__name__", "__package__", "__path__", "__file__")
@@ -43,7 +42,7 @@ def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], obj
     """Return the pickle of a function, or of a value with functions in it; None where cloudpickle is needed."""
     if _sends_modules_by_value():
         return None
-    with _Limited() as file, pickling_by_value():
+    with io.BytesIO() as file, pickling_by_value():
         try:
             _Pickler(file, protocol, buffer_callback=buffer_callback).dump(value)
         except Exception as error:
@@ -57,17 +56,11 @@ class _NotPlainError(Exception):
     """There is something that only cloudpickle can pickle."""
 
 
-class _Limited(io.BytesIO):
-    def write(self, data: Any, /) -> int:
-        if self.tell() + len(data) > _MOST_BYTES:
-            raise _NotPlainError
-        return super().write(data)
-
-
 class _Pickler(pickle.Pickler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._globals: dict[int, dict[str, Any]] = {}
+        self._has_classes = self._assigns = False
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a function or a module travels; all that plain pickle can do is left to it."""
@@ -77,24 +70,36 @@ class _Pickler(pickle.Pickler):
         if kind is ModuleType:
             return import_module, (_checked_name(obj),)
         if issubclass(kind, type):
-            if is_importable(obj) or obj in _OF_SINGLETONS:
-                return NotImplemented
-        elif getattr(obj, "__module__", None) not in MAIN_MODULES:
+            is_known = is_importable(obj) or any(obj is one for one in _OF_SINGLETONS)
+            return NotImplemented if is_known else self._reduced_class(obj)
+        if getattr(obj, "__module__", None) not in MAIN_MODULES or kind.__module__ in MAIN_MODULES:
             return NotImplemented
         raise _NotPlainError
+
+    def _reduced_class(self, cls: type[Any]) -> Any:
+        from fray._classes_by_value import reduced
+
+        self._has_classes = True
+        found = reduced(cls, _dumps_class)
+        if found is None or self._assigns:
+            raise _NotPlainError
+        return found
 
     def _reduced(self, fn: FunctionType) -> Any:
         if getattr(fn, "__type_params__", None) or fn.__module__ == "__mp_main__":
             raise _NotPlainError  # the latter may be imported, depending on who has given that name to the main module
         code, inside = fn.__code__, fn.__globals__
         shared = self._globals.setdefault(id(inside), {key: inside[key] for key in _OF_MODULE if key in inside})
-        names = global_names(code)
+        names, assigns = globals_of(code)
+        self._assigns = self._assigns or assigns
+        if self._assigns and self._has_classes:
+            raise _NotPlainError  # the methods of classes have globals of their own
         found = {name: inside[name] for name in names if name in inside}
         cells = [_content_of(cell) for cell in fn.__closure__ or ()]
         new = FunctionType(code, shared, closure=fn.__closure__)
         attributes = {key: value for key in _OF_FUNCTION if (value := getattr(fn, key)) != getattr(new, key)}
         named = [*found.values(), *(content[0] for content in cells if content)]
-        state = (attributes, fn.__dict__, found, cells, _submodules(names, named))
+        state = (attributes, fn.__dict__, found, cells, _submodules(names_in(code), named))
         return _make, (marshal.dumps(code), shared, len(cells)), state, None, None, _settle
 
 
@@ -114,6 +119,12 @@ def _settle(fn: FunctionType, state: tuple[dict[str, Any], dict[str, Any], dict[
     for cell, content in zip(fn.__closure__ or (), cells, strict=True):
         if content is not None:
             (cell.cell_contents,) = content
+
+
+def _dumps_class(value: object) -> bytes:
+    from fray._by_value import dumps
+
+    return dumps(value)
 
 
 def _content_of(cell: CellType) -> tuple[Any] | None:

@@ -237,6 +237,24 @@ class ActorHost:
     def has_ended(self) -> bool:
         """Whether the node has let go of this actor."""
 
+class Snapshot:
+    def add_function(self, function: types.FunctionType, names: tuple[Any, ...]) -> Any:
+        """
+        What the function refers to, with the globals of these names; None if a cell is empty.
+        """
+
+    def add_class(self, cls: type[Any]) -> Any:
+        """What the class has, by its names."""
+
+    def add_imported(self, things: list[Any]) -> None:
+        """Whether they can be imported is looked at again."""
+
+    def classes(self) -> Any:
+        """The classes that were added."""
+
+    def holds(self) -> bool:
+        """Whether all that was added refers to what it referred to then."""
+
 class StatusCode(enum.IntEnum):
     OK = 0
 
@@ -423,6 +441,9 @@ def set_aside(
 
 def put_back(client: Client, name: str) -> None:
     """Ends it, and what runs inside of it."""
+
+def make_snapshot() -> Snapshot:
+    """A snapshot of nothing yet."""
 
 def set_tracer(
     calls: Callable[[str, str], Any] | None, waits: Callable[[str, list[bytes], int, float | None], Any] | None

@@ -43,5 +43,10 @@ class Recent(dict[K, "V | None"], Generic[K, V]):
         self._bytes += self._size_of(key, value)
         if self._bytes > self._half:
             self._older, self._bytes = dict(self), 0
-            self.clear()
+            super().clear()
         return value
+
+    def clear(self) -> None:
+        """Drop all entries."""
+        self._older, self._bytes = {}, 0
+        super().clear()

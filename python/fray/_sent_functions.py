@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from fray._function_state import FunctionState, is_unchanged
 from fray._recent import Recent
+
+if TYPE_CHECKING:
+    from fray._snapshots import Snapshot
 
 __all__ = ["SentFunctions"]
 
 M = TypeVar("M")
 
 
-class SentFunctions(Recent[Any, "tuple[FunctionState | None, M]"]):
+class SentFunctions(Recent[Any, "tuple[Snapshot | None, M]"]):
     """What was made of functions used lately, beside the state that each function had then.
 
     Guarded by the GIL: two threads may make the same entry at once, and the two entries are equal.
@@ -41,8 +43,8 @@ class SentFunctions(Recent[Any, "tuple[FunctionState | None, M]"]):
         state, made = entry
         if state is None:
             return made
-        return made if type(fn) is FunctionType and is_unchanged(fn, state) else None
+        return made if type(fn) is FunctionType and state.holds() else None
 
-    def note(self, key: Any, state: FunctionState | None, made: M) -> M:
+    def note(self, key: Any, state: Snapshot | None, made: M) -> M:
         """Keep and return what was made of a function in this state; None for one that is sent by name."""
         return self.keep(key, (state, made))[1]

@@ -12,7 +12,7 @@ from typing import Any
 
 import cloudpickle
 import pytest
-from fray._function_state import is_generator_function
+from fray._functions import is_generator_function
 from fray._functions_by_value import dumps
 
 SCRIPT = """
@@ -87,6 +87,7 @@ def has_alias(x): return Alias(x)
 def has_kind(x): return Kind
 def has_main(): return main
 def has_many(): return many
+def names_attribute(thing): return thing.many
 """
 PLAIN = [
     "calls_another",
@@ -175,7 +176,18 @@ def test_a_value_with_functions_in_it_keeps_its_buffers_outside(main: dict[str, 
     assert (times(2), array, bytes(large)) == (6, bytearray(8), b"large")
 
 
-@pytest.mark.parametrize("name", ["makes_own", "has_own", "has_lock", "has_alias", "has_kind", "has_main", "has_many"])
+@pytest.mark.parametrize("name", ["makes_own", "has_own"])
+def test_classes_of_the_script_come_with_the_function(main: dict[str, Any], name: str) -> None:
+    arrived = pickle.loads(dumps(main[name]) or b"")
+    assert type(arrived()) is main["Own"], "which is here already"
+
+
+def test_large_values_come_with_the_function_that_reads_them_and_with_no_other(main: dict[str, Any]) -> None:
+    assert pickle.loads(dumps(main["has_many"]) or b"")() == main["many"]
+    assert len(dumps(main["names_attribute"]) or b"") < 1000
+
+
+@pytest.mark.parametrize("name", ["has_lock", "has_alias", "has_kind", "has_main"])
 def test_what_more_there_is_is_left_to_cloudpickle(main: dict[str, Any], name: str) -> None:
     assert dumps(main[name]) is None
 

@@ -8,8 +8,9 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from fray._function_state import state_of
+from fray._functions import globals_of
 from fray._sent_functions import SentFunctions
+from fray._snapshots import snapshot_of
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def adder(number: Any) -> Callable[[int], Any]:
 
 
 def note(table: SentFunctions[str], fn: Any, made: str) -> None:
-    state = state_of(fn)
+    state = snapshot_of(fn)
     assert state is not None
     table.note(fn, state, made)
 
@@ -62,6 +63,85 @@ def test_a_function_is_not_found_after_a_change_of(table: SentFunctions[str], ch
     assert table.find(fn, fn) == "made"
     change(fn)
     assert table.find(fn, fn) is None
+
+
+HELPERS = """
+import functools
+
+limit = 1
+items = []
+
+def helper(): return limit
+def logged(fn):
+    @functools.wraps(fn)
+    def inner(): return fn()
+    return inner
+
+class Tool:
+    size = 1
+    def use(self): return helper()
+    @property
+    def twice(self): return 2 * limit
+class Other(Tool): pass
+
+def calls(): return helper()
+@logged
+def wrapped(): return helper()
+def uses(): return Other()
+def typed(tool: Tool, *, size=1): return tool
+def reads_attribute(tool): return tool.items
+"""
+CHANGES_ELSEWHERE = [
+    ("calls", "limit = 2"),
+    ("calls", "helper.__defaults__ = (1,)"),
+    ("calls", "def helper(): return 3"),
+    ("wrapped", "limit = 2"),
+    ("wrapped", "wrapped.more = 1"),
+    ("uses", "Tool.size = 2"),
+    ("uses", "Tool.more = 2"),
+    ("uses", "del Tool.size"),
+    ("uses", "limit = 2"),
+    ("uses", "Tool.use = Tool.twice.fget"),
+    ("typed", "Tool.size = 2"),
+    ("typed", "typed.__kwdefaults__['size'] = 2"),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES_ELSEWHERE)
+def test_a_function_is_not_found_after_a_change_of_what_it_refers_to(
+    table: SentFunctions[str], name: str, change: str
+) -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HELPERS, "helpers", "exec", dont_inherit=True), inside)
+    fn: Any = inside[name]
+    note(table, fn, "made")
+    exec("items = [1]; Tool.use.__doc__ = 'other'", inside)
+    assert table.find(fn, fn) == "made", "it refers to none of this"
+    exec(change, inside)
+    assert table.find(fn, fn) is None
+
+
+def test_names_of_attributes_are_no_globals() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HELPERS, "helpers", "exec", dont_inherit=True), inside)
+    assert snapshot_of(inside["reads_attribute"]) is not None
+
+
+def test_a_global_far_down_in_long_code_is_found() -> None:
+    lines = "".join(f" name{number}\n" for number in range(300))
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(f"def fn():\n{lines} last.name0\n", inside)
+    assert globals_of(inside["fn"].__code__).names == (*(f"name{number}" for number in range(300)), "last")
+
+
+@pytest.mark.parametrize("value", [[1].append, {"a": 1}.get, [1], {1}, bytearray(b"1"), object()])
+def test_what_could_change_unseen_has_no_state(value: Any) -> None:
+    assert snapshot_of(adder(value)) is None
+
+
+@pytest.mark.parametrize("value", [len, int.from_bytes, textwrap, textwrap.dedent, (1, ("a", None)), dict])
+def test_what_cannot_change_has_one(value: Any) -> None:
+    assert snapshot_of(adder(value)) is not None
 
 
 def test_a_function_with_an_empty_cell_is_not_found(table: SentFunctions[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fray._function_state import is_generator_function
+from fray._functions import is_generator_function
 
 __all__ = ["Frozen", "most_items_of"]
 

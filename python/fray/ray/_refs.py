@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from fray import _native
-from fray._function_state import is_pickling_by_value
+from fray._functions import is_pickling_by_value
 from fray.ray import _session
 from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest

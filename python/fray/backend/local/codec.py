@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from fray._failures import in_process_failure, pack_exception, unpack_exception
-from fray._function_state import MAIN_MODULES
+from fray._functions import MAIN_MODULES
 from fray._unpicklable import serialization_error
 from fray.backend.local.results import LocalRef
 from fray.job.actors import ActorHandle

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fray import _native
 from fray._extras import needs
 from fray._failures import failure_text
-from fray._function_state import is_generator_function
+from fray._functions import is_generator_function
 from fray._recent import Recent
 from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function
 from fray.backend.native.functions import FunctionTable, call, cpp_function

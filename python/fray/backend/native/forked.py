@@ -172,6 +172,8 @@ def _become_fork_server(link: int, output: int, copy: Copy, main_names: list[str
         _hide_program(main_names)
     sys._xoptions[NEEDS_OPTION] = copy.needs_file  # pyright: ignore[reportPrivateUsage]
     import_module("fray.job.current").forget_contexts()
+    if "fray._classes_by_value" in sys.modules:
+        import_module("fray._classes_by_value").forget()
     collects = copy.is_hidden or gc.isenabled()
     gc.disable()
     _reset_signals(_IGNORED_BY_PYTHON)

@@ -1,8 +1,8 @@
 """How a callable gets to the workers: by name where they can import it, else by value, pickled once while unchanged.
 
 A function by value (a closure, a lambda, anything of ``__main__``) is pickled again as soon as something that it refers
-to could have changed: its code, its defaults, its cells and the globals it names must be the same immutable values as
-when it was pickled. A function that refers to anything mutable is pickled for every call. So no stale closure runs.
+to could have changed, see `fray._snapshots`. A function that refers to anything mutable is pickled for every call.
+So no stale closure runs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
-from fray._function_state import is_generator_function, is_importable, name_of, state_of, warn_of_large_function
+from fray._functions import is_generator_function, is_importable, name_of, warn_of_large_function
 from fray._functions_by_value import dumps as dumps_functions
 from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
+from fray._snapshots import snapshot_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
 from fray.backend.native.failures import can_pickle
 from fray.job.frozen import Frozen
@@ -79,7 +80,7 @@ class FunctionTable:
             if type(fn) is Frozen:
                 return self._freeze(key, fn, name, max_calls)
             return self._pickled(fn, name, max_calls)
-        state = state_of(fn)
+        state = snapshot_of(fn)
         handle = self._pickled(fn, name, max_calls)
         return handle if state is None else self._by_value.note(key, state, handle)
 
@@ -149,9 +150,9 @@ def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
 
 
 def _dumps(fn: Any) -> bytes:
-    from fray._by_value import dumps
+    from fray._by_value import dumps, dumps_for_workers
 
-    return dumps(fn)
+    return dumps_for_workers(fn) or dumps(fn)
 
 
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:

@@ -13,16 +13,15 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from fray import _traces
-from fray._function_state import (
-    FunctionState,
+from fray._functions import (
     is_importable,
     name_of,
     send_main_by_value,
-    state_of,
     warn_of_large_function,
 )
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
+from fray._snapshots import Snapshot, snapshot_of
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.failures import RetryableFailure
 from fray.backend.ray.library import cloudpickle, ray
@@ -47,7 +46,7 @@ class Submitter(NamedTuple):
     """The name of the task."""
     as_argument: bool
     """Whether the function itself is the first argument."""
-    state: FunctionState | None
+    state: Snapshot | None
     """What the function referred to when it was exported; None for one that cannot become stale."""
     options: TaskOptions
     """The options, held so that no other object gets their id."""
@@ -95,7 +94,7 @@ class FunctionTable:
         state = None
         send_main_by_value(cloudpickle)
         if not as_argument and not is_importable(fn):
-            state = state_of(fn) if type(fn) is FunctionType else None
+            state = snapshot_of(fn) if type(fn) is FunctionType else None
             as_argument = state is None
         remote = None if as_argument else self._export(fn, state, setting, options.max_calls, streams)
         if remote is None:
@@ -108,7 +107,7 @@ class FunctionTable:
     def _export(
         self,
         fn: Callable[..., Any],
-        state: FunctionState | None,
+        state: Snapshot | None,
         setting: TaskSetting,
         max_calls: int | None,
         streams: bool,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fray import _traces
-from fray._function_state import send_main_by_value
+from fray._functions import send_main_by_value
 from fray._unpicklable import serialization_error
 from fray.backend.ray.functions import can_pickle
 from fray.backend.ray.job_output import printing_to

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from fray._by_value import dumps
-from fray._function_state import captured_values
+from fray._functions import captured_values
 
 __all__ = ["FailureTuple", "inspect_serializability"]
 

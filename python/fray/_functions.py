@@ -1,9 +1,4 @@
-"""When a function may be sent by name, and when a copy sent by value is still good.
-
-A function by value (a closure, a lambda, anything of ``__main__``) is stale as soon as something that it refers to has
-changed: its code, its defaults, its cells and the globals it names must be the same immutable values as when it was
-sent. A function that refers to anything else could change unnoticed.
-"""
+"""What there is to know of a function or class before it is sent: its name, and whether others can import it."""
 
 from __future__ import annotations
 
@@ -12,30 +7,28 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 __all__ = [
     "MAIN_MODULES",
-    "FunctionState",
     "captured_values",
-    "global_names",
+    "globals_of",
     "is_generator_function",
     "is_importable",
     "is_pickling_by_value",
-    "is_unchanged",
     "name_of",
+    "names_in",
     "pickling_by_value",
     "send_main_by_value",
-    "state_of",
     "warn_of_large_function",
 ]
 
 MAIN_MODULES = ("__main__", "__mp_main__")
 """Names of the main module; the second one in a process that `multiprocessing` has spawned."""
 
-_IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
-_MISSING = object()
+_OF_NAMES = ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+"""Operations of the bodies of classes, which find globals too."""
 _CO_GENERATOR = 0x20
 """A flag of the code of generator functions (`inspect.CO_GENERATOR`)."""
 
@@ -93,66 +86,6 @@ def send_main_by_value(library: Any) -> None:
         library.register_pickle_by_value(main)
 
 
-class FunctionState(NamedTuple):
-    """All that a function by value refers to; see `state_of`.
-
-    Attributes:
-        code: the function's code.
-        defaults: of its positional parameters.
-        cells: the contents of its cells.
-        names: of the globals that its code, and the code inside of it, may read.
-        found: what is under each of these names; a mark of its own where there is nothing.
-        by_name: those of all these values that are pickled by name, alone or in a tuple, so that it matters whether
-            they can still be imported.
-    """
-
-    code: CodeType
-    defaults: tuple[Any, ...] | None
-    cells: tuple[Any, ...]
-    names: tuple[str, ...]
-    found: tuple[Any, ...]
-    by_name: tuple[Any, ...]
-
-
-def state_of(fn: FunctionType) -> FunctionState | None:
-    """Return all that `fn` refers to, or None where some of it could change unnoticed."""
-    if fn.__kwdefaults__ or fn.__dict__:
-        return None
-    try:
-        cells = tuple(cell.cell_contents for cell in fn.__closure__ or ())
-    except ValueError:
-        return None
-    names = global_names(fn.__code__)
-    found = tuple(fn.__globals__.get(name, _MISSING) for name in names)
-    # A builtin or a missing name is the same both times.
-    values = [value for value in (*(fn.__defaults__ or ()), *cells, *found) if value is not _MISSING]
-    if not all(_is_immutable(value) for value in values):
-        return None
-    by_name = tuple(value for value in values if type(value) not in _IMMUTABLE)
-    return FunctionState(fn.__code__, fn.__defaults__, cells, names, found, by_name)
-
-
-def is_unchanged(fn: FunctionType, state: FunctionState) -> bool:
-    """Return whether `fn` refers to what it referred to in `state`. This runs for each call of a function by value."""
-    code, defaults, cells, names, found, by_name = state
-    if fn.__code__ is not code or fn.__defaults__ is not defaults or fn.__kwdefaults__ or fn.__dict__:
-        return False
-    # Identity, not equality: 1 == True, and a changed value of a cell is another object.
-    if cells:
-        try:
-            for cell, value in zip(fn.__closure__ or (), cells, strict=True):
-                if cell.cell_contents is not value:
-                    return False
-        except ValueError:  # a cell is empty now
-            return False
-    if names:
-        look_up = fn.__globals__.get
-        for name, value in zip(names, found, strict=True):
-            if look_up(name, _MISSING) is not value:
-                return False
-    return not by_name or all(_is_immutable(value) for value in by_name)
-
-
 def captured_values(fn: Any) -> list[tuple[str, Any]]:
     """Return the values that are pickled with a callable that is sent by value, each with its name."""
     if not isinstance(fn, FunctionType):
@@ -192,17 +125,54 @@ def _large_function_message(fn: Any, size: int) -> str:
     )
 
 
-def global_names(code: CodeType) -> tuple[str, ...]:
-    """Return the names of the globals that the code, and the code inside of it, may read, and of some attributes."""
+def names_in(code: CodeType) -> tuple[str, ...]:
+    """Return the names of the globals and attributes that the code, and the code inside of it, uses."""
     names = code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names += global_names(constant)
+            names += names_in(constant)
     return names
 
 
-def _is_immutable(value: Any) -> bool:
-    if isinstance(value, (tuple, frozenset)):
-        return all(_is_immutable(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
-    # Exactly these types: a subclass may hold more. A module travels by name; a function of one does too.
-    return type(value) in _IMMUTABLE or (type(value) in (FunctionType, type) and is_importable(value))
+class GlobalUse(NamedTuple):
+    """The globals that some code, and the code inside of it, uses.
+
+    Attributes:
+        names: of those that it reads or assigns, each once.
+        are_assigned: whether it assigns or deletes any.
+    """
+
+    names: tuple[str, ...]
+    are_assigned: bool
+
+
+def globals_of(code: CodeType) -> GlobalUse:
+    """Return which globals the code, and the code inside of it, uses; names of attributes are none."""
+    names: dict[str, None] = {}
+    are_assigned = False
+    to_do = [code]
+    for one in to_do:
+        to_do += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
+        if one.co_names:
+            are_assigned = _note_globals(one, names) or are_assigned
+    return GlobalUse(tuple(names), are_assigned)
+
+
+def _note_globals(code: CodeType, names: dict[str, None]) -> bool:
+    """Note the globals that the code itself uses; return whether it assigns any."""
+    from opcode import EXTENDED_ARG, opmap
+
+    reads, direct = opmap["LOAD_GLOBAL"], {opmap[name] for name in _OF_NAMES if name in opmap}
+    stores = {opmap["STORE_GLOBAL"], opmap["DELETE_GLOBAL"]}
+    are_assigned = False
+    extended = 0
+    steps = iter(code.co_code)
+    for step, operand in zip(steps, steps, strict=True):
+        number = extended | operand
+        extended = number << 8 if step == EXTENDED_ARG else 0
+        if step == reads:
+            names[code.co_names[number >> 1]] = None  # the lowest bit is about the stack
+        elif step in direct or step in stores:
+            names[code.co_names[number]] = None
+            are_assigned = are_assigned or step in stores
+    return are_assigned

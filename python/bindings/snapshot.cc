@@ -1,0 +1,214 @@
+#include "snapshot.h"
+
+#include <algorithm>
+
+#include "functions.h"
+
+namespace fray::python {
+
+namespace {
+
+PyTypeObject* snapshot_type = nullptr;
+PyObject* slot_cache_token = nullptr;
+PyObject* slot_is_importable = nullptr;
+
+void snapshot_dealloc(PyObject* self) {
+  delete reinterpret_cast<PythonSnapshot*>(self)->parts;
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(snapshot_dealloc)}, {0, nullptr}};
+PyType_Spec snapshot_spec{PythonSnapshot::kTypeName, sizeof(PythonSnapshot), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, snapshot_slots};
+
+Owned held(PyObject* object) { return Owned(Py_XNewRef(object)); }
+
+PyObject* attributes_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_dict; }
+
+Py_ssize_t size_of(PyObject* dict) { return dict == nullptr ? 0 : PyDict_GET_SIZE(dict); }
+
+// A copy of a dict, null for one without entries.
+bool copy(PyObject* dict, Owned* to) {
+  if (size_of(dict) == 0) return true;
+  *to = Owned(PyDict_Copy(dict));
+  return static_cast<bool>(*to);
+}
+
+Owned members_of(PyObject* cls) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return Owned(PyType_GetDict(reinterpret_cast<PyTypeObject*>(cls)));
+#else
+  return held(reinterpret_cast<PyTypeObject*>(cls)->tp_dict);
+#endif
+}
+
+// Whether both have the same objects, in the same order. Identity, not equality: 1 == True.
+bool are_same(PyObject* now, PyObject* then) {
+  if (size_of(now) != size_of(then)) return false;
+  if (size_of(now) == 0) return true;
+  Py_ssize_t place = 0;
+  Py_ssize_t other_place = 0;
+  PyObject *key = nullptr, *value = nullptr, *other_key = nullptr, *other_value = nullptr;
+  while (PyDict_Next(now, &place, &key, &value)) {
+    if (!PyDict_Next(then, &other_place, &other_key, &other_value)) return false;
+    if (key != other_key || value != other_value) return false;
+  }
+  return true;
+}
+
+Owned cache_token() {
+  PyObject* function = imported(&slot_cache_token, "_abc", "get_cache_token");
+  return Owned(function == nullptr ? nullptr : PyObject_CallNoArgs(function));
+}
+
+bool append_values(PyObject* list, PyObject* dict) {
+  if (dict == nullptr) return true;
+  Owned values(PyDict_Values(dict));
+  return values && PyList_SetSlice(list, PyList_GET_SIZE(list), PyList_GET_SIZE(list), values.get()) == 0;
+}
+
+// All that a function refers to, as a list.
+Owned values_of(const FunctionParts& parts) {
+  Owned list(PyList_New(0));
+  if (!list) return {};
+  if (parts.defaults) {
+    if (PyList_SetSlice(list.get(), 0, 0, parts.defaults.get()) != 0) return {};
+  }
+  if (!append_values(list.get(), parts.keywords.get()) || !append_values(list.get(), parts.attributes.get())) return {};
+  for (const std::vector<Owned>* values : {&parts.cells, &parts.found}) {
+    for (const Owned& value : *values) {
+      if (value && PyList_Append(list.get(), value.get()) != 0) return {};
+    }
+  }
+  return list;
+}
+
+bool is_as_it_was(const FunctionParts& then) {
+  PyObject* function = then.function.get();
+  if (PyFunction_GET_CODE(function) != then.code.get()) return false;
+  if (PyFunction_GET_DEFAULTS(function) != then.defaults.get()) return false;
+  if (!are_same(PyFunction_GET_KW_DEFAULTS(function), then.keywords.get())) return false;
+  if (!are_same(attributes_of(function), then.attributes.get())) return false;
+  PyObject* closure = PyFunction_GET_CLOSURE(function);
+  for (std::size_t i = 0; i < then.cells.size(); ++i) {
+    PyObject* cell = PyTuple_GET_ITEM(closure, static_cast<Py_ssize_t>(i));
+    if (PyCell_GET(cell) != then.cells[i].get()) return false;
+  }
+  PyObject* globals = PyFunction_GET_GLOBALS(function);
+  for (std::size_t i = 0; i < then.found.size(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(then.names.get(), static_cast<Py_ssize_t>(i));
+    if (PyDict_GetItemWithError(globals, name) != then.found[i].get()) return false;
+  }
+  return true;
+}
+
+bool is_as_it_was(const ClassParts& then) {
+  auto* cls = reinterpret_cast<PyTypeObject*>(then.cls.get());
+  if (reinterpret_cast<PyObject*>(Py_TYPE(cls)) != then.kind.get() || cls->tp_bases != then.bases.get()) return false;
+  return are_same(members_of(then.cls.get()).get(), then.members.get());
+}
+
+}  // namespace
+
+bool PythonSnapshot::is(PyObject* object) { return Py_TYPE(object) == snapshot_type; }
+
+int is_function(PyObject* object) { return PyFunction_Check(object); }
+
+PythonSnapshot* make_snapshot() {
+  auto* self = PyObject_New(PythonSnapshot, snapshot_type);
+  if (self != nullptr) self->parts = new SnapshotParts;
+  return self;
+}
+
+Answer<Owned> snapshot_add_function(PythonSnapshot* self, Function function, Positional names) {
+  FunctionParts parts;
+  parts.function = held(function);
+  parts.code = held(PyFunction_GET_CODE(function.object));
+  parts.defaults = held(PyFunction_GET_DEFAULTS(function.object));
+  if (!copy(PyFunction_GET_KW_DEFAULTS(function.object), &parts.keywords)) return Raised();
+  if (!copy(attributes_of(function), &parts.attributes)) return Raised();
+  PyObject* closure = PyFunction_GET_CLOSURE(function.object);
+  for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); ++i) {
+    parts.cells.push_back(held(PyCell_GET(PyTuple_GET_ITEM(closure, i))));
+    if (!parts.cells.back()) return Owned(Py_NewRef(Py_None));
+  }
+  parts.names = held(names);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.object); ++i) {
+    parts.found.push_back(
+        held(PyDict_GetItemWithError(PyFunction_GET_GLOBALS(function.object), PyTuple_GET_ITEM(names.object, i))));
+    if (PyErr_Occurred() != nullptr) return Raised();
+  }
+  Owned values = values_of(parts);
+  if (!values) return Raised();
+  self->parts->functions.push_back(std::move(parts));
+  return values;
+}
+
+Answer<Owned> snapshot_add_class(PythonSnapshot* self, Class cls) {
+  ClassParts parts;
+  parts.cls = held(cls);
+  parts.kind = held(reinterpret_cast<PyObject*>(Py_TYPE(cls.object)));
+  parts.bases = held(reinterpret_cast<PyTypeObject*>(cls.object)->tp_bases);
+  parts.members = Owned(PyDict_Copy(members_of(cls).get()));
+  if (!parts.members) return Raised();
+  if (PyDict_GetItemString(parts.members.get(), "_abc_impl") != nullptr) {
+    parts.registrations = cache_token();
+    if (!parts.registrations) return Raised();
+  }
+  Owned members = held(parts.members.get());
+  self->parts->classes.push_back(std::move(parts));
+  return members;
+}
+
+void snapshot_add_imported(PythonSnapshot* self, List things) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(things.object); ++i) {
+    self->parts->imported.push_back(held(PyList_GET_ITEM(things.object, i)));
+  }
+}
+
+Answer<Owned> snapshot_classes(PythonSnapshot* self) {
+  Owned classes(PyList_New(0));
+  if (!classes) return Raised();
+  for (const ClassParts& each : self->parts->classes) {
+    if (PyList_Append(classes.get(), each.cls.get()) != 0) return Raised();
+  }
+  return classes;
+}
+
+Answer<bool> snapshot_holds(PythonSnapshot* self) {
+  const SnapshotParts& parts = *self->parts;
+  auto is_same = [](const auto& each) { return is_as_it_was(each); };
+  if (!std::ranges::all_of(parts.functions, is_same)) {
+    if (PyErr_Occurred() != nullptr) return Raised();
+    return false;
+  }
+  if (!std::ranges::all_of(parts.classes, is_same)) return false;
+  const bool counts =
+      std::ranges::any_of(parts.classes, [](const ClassParts& each) { return bool(each.registrations); });
+  if (counts) {
+    Owned now = cache_token();
+    if (!now) return Raised();
+    for (const ClassParts& each : parts.classes) {
+      if (!each.registrations) continue;
+      const int same = PyObject_RichCompareBool(now.get(), each.registrations.get(), Py_EQ);
+      if (same < 0) return Raised();
+      if (same == 0) return false;
+    }
+  }
+  for (const Owned& each : parts.imported) {
+    if (imported(&slot_is_importable, "fray._functions", "is_importable") == nullptr) return Raised();
+    Owned answer(PyObject_CallOneArg(slot_is_importable, each.get()));
+    if (!answer) return Raised();
+    if (answer.get() != Py_True) return false;
+  }
+  return true;
+}
+
+int add_snapshots(PyObject* module) {
+  snapshot_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&snapshot_spec));
+  return snapshot_type == nullptr ? -1 : PyModule_AddType(module, snapshot_type);
+}
+
+}  // namespace fray::python

@@ -1,0 +1,169 @@
+"""Classes of the main script, pickled once while they are unchanged. Imported when a value has the first such class.
+
+cloudpickle takes half a millisecond to pickle a class, and as long to load it, for each value that has it. Here each
+state of a class has a token. A value brings the tokens of its class and of the classes that this one refers to, with
+their pickle, which cloudpickle has made once; who has loaded these states already does not look into the pickle.
+
+A token is the mark of a class, the same in all processes, and the number of a state. Where the class was defined it is
+never loaded: results refer to the class as it is there.
+
+Guarded by the GIL: two threads may give a class two tokens at once, which costs time only.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from fray._functions import is_importable
+from fray._recent import Recent
+from fray._snapshots import Snapshot, snapshot_of
+
+__all__ = ["drop_if_changed", "forget", "load", "reduced"]
+
+Reduced = tuple[Callable[..., Any], tuple[tuple[bytes, ...], bytes]]
+
+_MARK_BYTES = 8
+_MOST_BYTES = 16 << 20
+_ENTRY_BYTES = 4096
+
+
+class _Sent:
+    """A class in the state in which it travels.
+
+    Attributes:
+        state: see `fray._class_state`.
+        token: of that state.
+        reduced: how pickle is to bring it; None until it is asked for.
+    """
+
+    __slots__ = ("reduced", "state", "token")
+
+    def __init__(self, state: Snapshot, token: bytes, reduced: Reduced | None = None) -> None:
+        self.state = state
+        self.token = token
+        self.reduced = reduced
+
+
+_sent: Recent[type[Any], _Sent] = Recent(_MOST_BYTES, lambda _, sent: _ENTRY_BYTES + _size_of(sent))
+_marks: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
+_own: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
+"""The classes that were defined in this process, by their marks."""
+_loaded: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
+"""Others by their tokens, each in the state that was loaded last."""
+_tokens: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
+"""The keys of `_loaded`."""
+
+
+def reduced(cls: type[Any], dumps: Callable[[object], bytes]) -> Reduced | None:
+    """Return how pickle is to bring a class, None where cloudpickle has to look at it for each value.
+
+    Args:
+        cls: the class.
+        dumps: pickles it by value.
+
+    Raises:
+        Exception: the class cannot be pickled.
+    """
+    sent = _sent_as(cls)
+    if sent is None:
+        return None
+    if sent.reduced is None:
+        classes = sent.state.classes()
+        all_sent = [_sent_as(inner) for inner in classes]
+        if None in all_sent:
+            return None
+        sent.reduced = load, (tuple(each.token for each in all_sent if each), dumps(classes))
+        _sent.keep(cls, sent)
+    return sent.reduced
+
+
+def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
+    """Return the class with the first of the tokens; the counterpart of `reduced`."""
+    own = _own.get(tokens[0][:_MARK_BYTES])
+    if own is not None:
+        return own
+    known = _loaded.get(tokens[0])
+    if known is not None and all(map(_is_here, tokens)):
+        return known
+    classes: list[type[Any]] = pickle.loads(data)
+    for cls, token in zip(classes, tokens, strict=True):
+        _note(cls, token)
+    first = classes[0]
+    sent = _sent[first]
+    if sent is not None:
+        sent.reduced = load, (tokens, data)
+        _sent.keep(first, sent)
+    return first
+
+
+def drop_if_changed(cls: type[Any]) -> None:
+    """Take note that a class travels without a token now.
+
+    If it does so in another state, the one before it needs a new token to be loaded once more.
+    """
+    if _is_told_by_identity(cls):
+        sent = _sent[cls]
+        if sent is not None and not sent.state.holds():
+            _sent[cls] = None
+
+
+def forget() -> None:
+    """Start anew, in a copy of the process: its classes may become others than those of the original."""
+    for table in (_sent, _marks, _own, _loaded, _tokens):
+        table.clear()
+
+
+def _sent_as(cls: type[Any]) -> _Sent | None:
+    if not _is_told_by_identity(cls):
+        return None
+    sent = _sent[cls]
+    if sent is not None and sent.state.holds():
+        return sent
+    state = None if is_importable(cls) else snapshot_of(cls)
+    if state is None:
+        _sent[cls] = None
+        return None
+    return _sent.keep(cls, _Sent(state, _new_token(cls)))
+
+
+def _is_told_by_identity(cls: type[Any]) -> bool:
+    kind: type[Any] = type(cls)
+    return kind.__eq__ is type.__eq__ and kind.__hash__ is type.__hash__
+
+
+def _new_token(cls: type[Any]) -> bytes:
+    mark = _marks.get(cls)
+    if mark is None:
+        mark = _marks[cls] = os.urandom(_MARK_BYTES)
+        _own[mark] = cls
+    return mark + os.urandom(_MARK_BYTES)
+
+
+def _is_here(token: bytes) -> bool:
+    return token in _loaded or token[:_MARK_BYTES] in _own
+
+
+def _note(cls: type[Any], token: bytes) -> None:
+    """Take note that this state of a class has just been loaded."""
+    mark = token[:_MARK_BYTES]
+    if mark in _own:
+        return
+    _marks[cls] = mark
+    before = _tokens.get(cls)
+    if before is not None:
+        _loaded.pop(before, None)
+    _tokens[cls] = token
+    _loaded[token] = cls
+    state = snapshot_of(cls)
+    if state is None:
+        _sent[cls] = None
+    else:
+        _sent.keep(cls, _Sent(state, token))
+
+
+def _size_of(sent: _Sent) -> int:
+    return len(sent.reduced[1][1]) if sent.reduced else 0

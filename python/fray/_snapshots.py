@@ -1,0 +1,60 @@
+"""When a copy that was sent by value is still good.
+
+A function by value (a closure, a lambda, anything of ``__main__``) is stale as soon as something that it refers to has
+changed: its code, its defaults, its cells and the globals it reads must be the same as when it was sent, and either
+immutable values or functions and classes of which the same is true. A function that refers to anything else could
+change unnoticed. What is true of a class says `fray._class_state`.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from fray._functions import globals_of
+from fray._native import Snapshot, make_snapshot
+from fray._references import References, note_classes
+
+__all__ = ["Snapshot", "snapshot_of"]
+
+
+def snapshot_of(thing: FunctionType | type[Any]) -> Snapshot | None:
+    """Return all that a function or class by value refers to, or None where some of it could change unnoticed.
+
+    The functions and classes among it that go by value too, directly or not, are in the snapshot themselves.
+    """
+    snapshot = make_snapshot()
+    seen = {id(thing)}
+    to_do: list[Any] = [thing]
+    assigns = False
+    for one in to_do:
+        refers = References()
+        if type(one) is FunctionType:
+            use = globals_of(one.__code__)
+            assigns = assigns or use.are_assigned
+            is_fixed = _take_function(one, snapshot.add_function(one, use.names), refers)
+        else:
+            from fray._class_state import take_class
+
+            is_fixed = take_class(one, snapshot, refers)
+        if not is_fixed:
+            return None
+        snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
+        for other in refers.by_value:
+            if id(other) not in seen:
+                seen.add(id(other))
+                to_do.append(other)
+    if assigns and snapshot.classes():
+        return None  # classes come with globals of their own, in which the assignment would not be seen
+    return snapshot
+
+
+def _take_function(fn: FunctionType, values: list[Any] | None, refers: References) -> bool:
+    """Return whether nothing that the function refers to can change unnoticed."""
+    if values is None:  # a cell is empty
+        return False
+    if fn.__globals__.get("__name__") == "dataclasses":  # the representation holds a set of what it is just writing
+        values = [value for value in values if type(value) is not set]
+    for annotation in fn.__annotations__.values():
+        note_classes(annotation, refers)
+    return all(map(refers.take, values))

@@ -1,0 +1,300 @@
+"""Classes of the main script: they are pickled once while they are unchanged, and workers have them as they are now."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.harness import run_driver
+
+CLASSES = """
+import abc, collections, dataclasses, enum, functools, gc, os, pickle, sys, typing, weakref
+from dataclasses import dataclass, field
+from fray import TaskOptions
+
+LIMIT = 1
+
+def limit():
+    return LIMIT
+
+@dataclass
+class Point:
+    x: int
+    y: list = field(default_factory=list)
+    kind = "point"
+    def limits(self):
+        return limit(), LIMIT, self.kind
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Frozen:
+    x: int = 3
+    inner: Point | None = None
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = "b"
+    def shown(self):
+        return f"<{self.name}>"
+
+class Flag(enum.IntFlag):
+    A = 1
+    B = 2
+
+Pair = collections.namedtuple("Pair", "a b")
+
+class Typed(typing.NamedTuple):
+    a: int
+    point: Point
+
+class Base(abc.ABC):
+    __slots__ = ("kept",)
+    @abc.abstractmethod
+    def go(self): ...
+    @property
+    def twice(self):
+        return 2 * self.kept
+    @staticmethod
+    def static():
+        return LIMIT
+    @classmethod
+    def made(cls):
+        return cls(8)
+
+class Derived(Base):
+    __slots__ = ()
+    def __init__(self, kept):
+        self.kept = kept
+    def go(self):
+        return super().twice, Point(self.kept)
+
+class Meta(type):
+    def hello(cls):
+        return cls.__name__
+
+class WithMeta(metaclass=Meta):
+    pass
+
+class Box(typing.Generic[typing.TypeVar("T")]):
+    def __init__(self, value):
+        self.value = value
+
+class Failure(ValueError):
+    def __init__(self, code):
+        super().__init__(code)
+        self.code = code
+
+class Lists:
+    items = []
+
+class Node:
+    def other(self):
+        return Leaf(self)
+class Leaf:
+    def __init__(self, node):
+        self.node = node
+    def again(self):
+        return Node()
+
+def same(value):
+    return value
+
+def of_kind(value):
+    return type(value).__qualname__, id(type(value)), value
+
+def count_of_class():
+    return sum(1 for thing in gc.get_objects() if isinstance(thing, type) and thing.__qualname__ == "Point")
+"""
+
+
+def check(text: str, start_method: str | None = None, cpus: int = 1) -> None:
+    indented = "\n".join("    " + line for line in text.strip().splitlines())
+    program = f"{CLASSES}\nwith NativeJobContext(cpus={cpus}, start_method={start_method!r}) as ctx:\n{indented}\n"
+    run_driver(program).ok()
+
+
+@pytest.mark.parametrize("start_method", [None, "fork", "forkserver"])
+def test_objects_come_back_as_objects_of_the_classes_of_the_program(start_method: str | None) -> None:
+    check(
+        """
+values = [
+    Point(1), Frozen(x=4, inner=Point(2)), Color.RED, Color("b"), Flag.A | Flag.B, Pair(1, 2), Typed(1, Point(2)),
+    Derived(3), WithMeta(), Box(4), Node(), Leaf(Node()), Lists(), Point, Meta, WithMeta, Color,
+]
+for value in [*values, values]:
+    for _ in range(3):
+        got = ctx.get(ctx.run(same, value))
+        assert type(got) is type(value), (got, value)
+        assert got == value or not hasattr(type(value), "__dataclass_fields__"), (got, value)
+        kept = ctx.get(ctx.put(value))
+        assert type(kept) is type(value)
+assert ctx.get(ctx.run(same, Color.RED)) is Color.RED
+assert ctx.get(ctx.run(Color.BLUE.shown)) == "<BLUE>"
+assert ctx.get(ctx.run(Derived(3).go)) == (6, Point(3))
+assert ctx.get(ctx.run(Derived.made)).twice == 16
+assert ctx.get(ctx.run(WithMeta.hello)) == "WithMeta"
+assert type(ctx.get(ctx.run(Node().other)).again()) is Node
+assert list(ctx.map(same, [Point(n) for n in range(2000)])) == [Point(n) for n in range(2000)]
+try:
+    ctx.get(ctx.run(lambda: (_ for _ in ()).throw(Failure(7))))
+except Failure as error:
+    assert error.code == 7
+""",
+        start_method,
+    )
+
+
+def test_a_class_is_made_once_in_a_worker_and_pickled_once() -> None:
+    check("""
+import cloudpickle
+made = []
+real = cloudpickle.cloudpickle._dynamic_class_reduce
+cloudpickle.cloudpickle._dynamic_class_reduce = lambda cls: made.append(cls) or real(cls)
+kinds = {ctx.get(ctx.run(of_kind, Point(n)))[:2] for n in range(50)}
+assert len(kinds) == 1
+assert made.count(Point) == 1, made
+""")
+
+
+@pytest.mark.parametrize("start_method", [None, "fork", "forkserver"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "Point.kind = 'other'",
+        "LIMIT = 2",
+        "Point.limits = lambda self: (LIMIT, LIMIT, 'lambda')",
+        "limit.__code__ = (lambda: 5).__code__",
+        "del Point.kind; Point.kind = 'late'",
+        "Point.kind = ['a list']",
+        "Point.kind = ['a list']; ctx.get(ctx.run(limits_of, point)); Point.kind = before",
+        "Point.kind = 'other'; ctx.get(ctx.run(bump)); Point.kind = before",
+    ],
+)
+def test_workers_have_a_class_as_it_is_now(change: str, start_method: str | None) -> None:
+    check(
+        f"""
+def limits_of(point):
+    return point.limits()
+def bump():
+    global LIMIT
+    LIMIT = LIMIT
+    return Point
+point, before = Point(1), Point.kind
+for _ in range(2):
+    assert ctx.get(ctx.run(limits_of, point)) == limits_of(point) == (1, 1, "point")
+{change}
+for _ in range(2):
+    got = ctx.get(ctx.run(limits_of, point))
+    assert got == limits_of(point), (got, limits_of(point))
+""",
+        start_method,
+    )
+
+
+def test_a_class_that_another_one_uses_is_as_it_is_now_too() -> None:
+    check("""
+Leaf.name = "one"
+Node.name_of_leaf = lambda self: Leaf.name
+def name(node):
+    return node.name_of_leaf()
+assert ctx.get(ctx.run(name, Node())) == "one"
+Leaf.name = "two"
+assert ctx.get(ctx.run(name, Node())) == "two"
+assert ctx.get(ctx.run(lambda leaf: leaf.name, Leaf(1))) == "two"
+old = ctx.put(Node())
+Leaf.name = "three"
+assert ctx.get(ctx.run(name, Node())) == "three"
+assert ctx.get(ctx.run(name, old)) == "two", "an object has its classes as they were when it was made"
+assert ctx.get(ctx.run(name, Node())) == "three"
+assert ctx.get(ctx.run(lambda leaf: leaf.name, Leaf(1))) == "three"
+""")
+
+
+def test_what_tasks_do_to_a_class_stays_in_their_worker() -> None:
+    check("""
+def counted(point):
+    type(point).count = getattr(type(point), "count", 0) + 1
+    return type(point).count, point
+assert [ctx.get(ctx.run(counted, Point(n))) for n in range(3)] == [(n + 1, Point(n)) for n in range(3)]
+assert not hasattr(Point, "count")
+assert Point.limits.__globals__ is globals(), "the class of the program is as it was"
+Point.kind = "new"
+assert ctx.get(ctx.run(lambda point: point.limits()[2], Point(1))) == "new"
+""")
+
+
+def test_a_list_in_a_class_arrives_as_it_is_at_each_call() -> None:
+    check("""
+for count in range(4):
+    assert ctx.get(ctx.run(lambda thing: len(thing.items), Lists())) == count
+    Lists.items.append(count)
+""")
+
+
+def test_a_function_that_assigns_globals_shares_them_with_methods() -> None:
+    check("""
+def assigns():
+    global LIMIT
+    LIMIT = 7
+    return Point(0).limits()
+for _ in range(2):
+    assert ctx.get(ctx.run(assigns)) == (7, 7, "point")
+assert LIMIT == 1
+both = ctx.get(ctx.run(same, [assigns, Point(1)]))
+assert type(both[1]) is Point
+""")
+
+
+def test_workers_hand_classes_on_to_other_workers_and_actors() -> None:
+    check(
+        """
+class Keeper:
+    made = 3
+    def __init__(self, point):
+        self.point = point
+    def kept(self):
+        return self.point, Keeper.made
+def inner(point):
+    return Point(point.x + 1), point.limits()
+def outer(ctx_point):
+    ctx = NativeJobContext.current()
+    return ctx.get([ctx.run(inner, Point(n)) for n in range(3)]), ctx.get(ctx.create_actor(Keeper, ctx_point).kept())
+nested, kept = ctx.get(ctx.run(outer, Point(5)))
+assert nested == [(Point(n + 1), (1, 1, "point")) for n in range(3)]
+assert kept == (Point(5), 3)
+Keeper.made = 4
+actor = ctx.create_actor(Keeper, Point(6))
+assert ctx.get(actor.kept()) == (Point(6), 4)
+""",
+        cpus=4,
+    )
+
+
+def test_classes_without_end_do_not_stay_in_memory() -> None:
+    check("""
+def made(number):
+    names = {"text": str(number) * 20_000, "__module__": "__main__"}
+    return dataclasses.make_dataclass("Made", [("x", int)], namespace=names)
+kinds = []
+for number in range(300):
+    kind = made(number)
+    kinds.append(weakref.ref(kind))
+    value = ctx.get(ctx.run(same, kind(number)))
+    assert type(value) is kind and value.x == number
+    del kind, value
+gc.collect()
+left = sum(kind() is not None for kind in kinds)
+assert left < 250, left
+""")
+
+
+def test_classes_that_equal_each_other_are_not_mixed_up() -> None:
+    check("""
+class Equal(type):
+    def __eq__(cls, other):
+        return True
+    def __hash__(cls):
+        return 1
+One, Two = Equal("One", (), {"n": 1}), Equal("Two", (), {"n": 2})
+for _ in range(2):
+    assert ctx.get(ctx.run(lambda value: type(value).n, One())) == 1
+    assert ctx.get(ctx.run(lambda value: type(value).n, Two())) == 2
+""")
