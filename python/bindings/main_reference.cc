@@ -2,9 +2,8 @@
 
 #include <cstdint>
 #include <cstring>
-#include <optional>
-#include <set>
 #include <utility>
+#include <vector>
 
 namespace fray::python {
 
@@ -90,22 +89,23 @@ std::uint64_t number_in(std::string_view bytes) {
   return number;
 }
 
-// Goes through a pickle and keeps of its stack and its memo only which texts name the main module. A class or a function
-// is two texts, its module and its name, and STACK_GLOBAL right behind them.
+// Goes through a pickle and keeps of its stack the two texts on top, and of its memo the texts. A class or a function is
+// two texts, its module and its name, and STACK_GLOBAL right behind them.
 class Walk {
  public:
   explicit Walk(std::string_view pickle) : left_(pickle) {}
 
-  bool finds_reference() {
+  std::optional<std::set<std::string_view>> names() {
+    std::set<std::string_view> found;
     while (!left_.empty()) {
       const auto code = static_cast<std::uint8_t>(left_.front());
       left_.remove_prefix(1);
       const std::optional<std::string_view> operand = take(code);
-      if (!operand) return true;
-      if (code == 0x93 && module_is_main_) return true;
+      if (!operand) return std::nullopt;
+      if (code == 0x93 && names_main(below_)) found.insert(top_);
       note(code, *operand);
     }
-    return false;
+    return found;
   }
 
  private:
@@ -129,30 +129,39 @@ class Walk {
       case 'X':   // BINUNICODE
       case 0x8c:  // SHORT_BINUNICODE
       case 0x8d:  // BINUNICODE8
-        return push(names_main(operand));
-      case 'h':  // BINGET
-      case 'j':  // LONG_BINGET
-        return push(main_texts_.contains(number_in(operand)));
-      case 0x94:  // MEMOIZE
-        if (top_is_main_) main_texts_.insert(memoized_);
-        ++memoized_;
+        return push(operand);
+      case 'h':    // BINGET
+      case 'j': {  // LONG_BINGET
+        const std::uint64_t place = number_in(operand);
+        return push(place < memo_.size() ? memo_[place] : std::string_view());
+      }
+      case 0x95:  // FRAME, which may begin between two texts
         return;
+      case 0x94:  // MEMOIZE
+        return memo_.push_back(top_);
       default:
-        module_is_main_ = top_is_main_ = false;
+        below_ = top_ = {};
     }
   }
 
-  void push(bool is_main) { module_is_main_ = std::exchange(top_is_main_, is_main); }
+  void push(std::string_view text) { below_ = std::exchange(top_, text); }
 
   std::string_view left_;
-  bool top_is_main_ = false;
-  bool module_is_main_ = false;  // the text below the top of the stack
-  std::uint64_t memoized_ = 0;
-  std::set<std::uint64_t> main_texts_;  // places in the memo
+  std::string_view top_;  // empty for what is no text
+  std::string_view below_;
+  std::vector<std::string_view> memo_;
 };
 
 }  // namespace
 
-bool refers_to_main(std::string_view pickle) { return names_main(pickle) && Walk(pickle).finds_reference(); }
+std::optional<std::set<std::string_view>> names_in_main(std::string_view pickle) {
+  if (!names_main(pickle)) return std::set<std::string_view>();
+  return Walk(pickle).names();
+}
+
+bool refers_to_main(std::string_view pickle) {
+  const std::optional<std::set<std::string_view>> names = names_in_main(pickle);
+  return !names || !names->empty();
+}
 
 }  // namespace fray::python

@@ -40,6 +40,7 @@ PyObject* slot_dumps = nullptr;
 PyObject* slot_loads = nullptr;
 PyObject* slot_cloud_dumps = nullptr;
 PyObject* slot_function_dumps = nullptr;
+PyObject* slot_with_classes = nullptr;
 PyObject* slot_worker_dumps = nullptr;
 PyObject* slot_unpicklable = nullptr;
 PyObject* slot_unpack = nullptr;
@@ -262,8 +263,8 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
   return static_cast<bool>(whole_);
 }
 
-// Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. Its result is useless
-// if it refers to `__main__`, which is another script in a worker; its functions and classes are then sent by value.
+// Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. If its result refers to
+// `__main__`, which is another script in a worker, classes come with it; functions are then pickled by value.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
@@ -275,7 +276,10 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
 
   bool done = dump(slot_dumps, value, callback.get());
   if (!done && passes_through()) return false;
-  done = done && !refers_to_main(content_of(whole_.get()));
+  if (done && !bring_classes()) {
+    done = false;
+    if (PyErr_Occurred() != nullptr && passes_through()) return false;
+  }
   for (const auto& [slot, module, function] : kWaysByValue) {
     if (done) break;
     PyErr_Clear();
@@ -299,6 +303,24 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
     bytes_.assign(PyBytes_AS_STRING(whole_.get()), size);
     whole_ = Owned();
   }
+  return true;
+}
+
+// Whether nothing of the main script is missing in the pickle: where it refers to classes alone, they are put into it.
+bool Encoded::bring_classes() {
+  const auto names = names_in_main(content_of(whole_.get()));
+  if (!names) return false;
+  if (names->empty()) return true;
+  if (imported(&slot_with_classes, "fray._functions_by_value", "with_classes") == nullptr) return false;
+  Owned list(PyList_New(0));
+  for (std::string_view name : *names) {
+    Owned text(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+    if (!list || !text || PyList_Append(list.get(), text.get()) != 0) return false;
+  }
+  Owned made(PyObject_CallFunction(slot_with_classes, "OOn", whole_.get(), list.get(),
+                                   static_cast<Py_ssize_t>(buffers_.size())));
+  if (!made || made.get() == Py_None) return false;
+  whole_ = std::move(made);
   return true;
 }
 

@@ -51,6 +51,7 @@ class Encoded {
   bool pack(PythonClient* owner, PyObject* value, const char* what);
   bool take_refs(PythonClient* owner, PyObject* list);
   bool pickle(PythonClient* owner, PyObject* value, const char* what);
+  bool bring_classes();
   bool dump(PyObject* function, PyObject* value, PyObject* callback);
   static bool became_object(PyObject* buffer);
   void clear_buffers();

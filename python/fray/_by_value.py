@@ -51,7 +51,8 @@ class _WorkersPickler(Pickler):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
-        self._has_tokens = self._assigns = False
+        self._brought: set[bytes] = set()
+        self._assigns = False
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a class or a function travels; everything else is pickled as usual."""
@@ -60,9 +61,8 @@ class _WorkersPickler(Pickler):
         if kind is FunctionType:
             self._assigns = self._assigns or (globals_of(obj.__code__).are_assigned and not is_importable(obj))
         elif issubclass(kind, type) and not is_importable(obj):
-            reduced = _classes_by_value.reduced(obj, dumps)
-            self._has_tokens = self._has_tokens or reduced is not None
-        if self._has_tokens and self._assigns:
+            reduced = _classes_by_value.reduced(obj, dumps, self._brought)
+        if self._brought and self._assigns:
             raise _SeparateGlobalsError
         return reduced or super().reducer_override(obj)
 

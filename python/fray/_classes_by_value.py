@@ -12,17 +12,19 @@ Guarded by the GIL: two threads may give a class two tokens at once, which costs
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from fray._functions import is_importable
+from fray._functions import MAIN_MODULES, is_importable, thing_in_main
 from fray._recent import Recent
 from fray._snapshots import Snapshot, snapshot_of
 
-__all__ = ["drop_if_changed", "forget", "load", "reduced"]
+__all__ = ["drop_if_changed", "forget", "load", "load_value", "reduced", "wrapped"]
 
 Reduced = tuple[Callable[..., Any], tuple[tuple[bytes, ...], bytes]]
 
@@ -58,12 +60,13 @@ _tokens: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
 """The keys of `_loaded`."""
 
 
-def reduced(cls: type[Any], dumps: Callable[[object], bytes]) -> Reduced | None:
+def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes]) -> Reduced | None:
     """Return how pickle is to bring a class, None where cloudpickle has to look at it for each value.
 
     Args:
         cls: the class.
         dumps: pickles it by value.
+        brought: the tokens of the classes that the same pickle brings before; those of this one are added.
 
     Raises:
         Exception: the class cannot be pickled.
@@ -71,6 +74,8 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes]) -> Reduced | None:
     sent = _sent_as(cls)
     if sent is None:
         return None
+    if sent.token in brought:
+        return load, ((sent.token,), b"")
     if sent.reduced is None:
         classes = sent.state.classes()
         all_sent = [_sent_as(inner) for inner in classes]
@@ -78,15 +83,13 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes]) -> Reduced | None:
             return None
         sent.reduced = load, (tuple(each.token for each in all_sent if each), dumps(classes))
         _sent.keep(cls, sent)
+    brought.update(sent.reduced[1][0])
     return sent.reduced
 
 
 def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
     """Return the class with the first of the tokens; the counterpart of `reduced`."""
-    own = _own.get(tokens[0][:_MARK_BYTES])
-    if own is not None:
-        return own
-    known = _loaded.get(tokens[0])
+    known = _own.get(tokens[0][:_MARK_BYTES]) or _loaded.get(tokens[0])
     if known is not None and all(map(_is_here, tokens)):
         return known
     classes: list[type[Any]] = pickle.loads(data)
@@ -98,6 +101,59 @@ def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
         sent.reduced = load, (tokens, data)
         _sent.keep(first, sent)
     return first
+
+
+def wrapped(
+    pickled: bytes, classes: Mapping[str, type[Any]], buffers: int, dumps: Callable[[object], bytes]
+) -> bytes | None:
+    """Return a pickle of the same value as `pickled` that brings these classes, by which name it refers to each.
+
+    None where cloudpickle has to look at one of them for each value.
+    """
+    parts: dict[str, tuple[tuple[bytes, ...], bytes]] = {}
+    brought: set[bytes] = set()
+    for name, cls in classes.items():
+        one = reduced(cls, dumps, brought)
+        if one is None:
+            return None
+        parts[name] = one[1]
+    outside = [pickle.PickleBuffer(bytearray()) for _ in range(buffers)]
+    return pickle.dumps(_Wrapped((pickled, parts, *outside)), 5, buffer_callback=_stays_outside)
+
+
+class _Wrapped:
+    """A value of which there is a pickle."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self._parts = parts
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return load_value, self._parts
+
+
+def _stays_outside(_: pickle.PickleBuffer) -> bool:
+    return False
+
+
+class _Unpickler(pickle.Unpickler):
+    classes: Mapping[str, type[Any]] = {}
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if module_name in MAIN_MODULES:
+            return self.classes[global_name]
+        return super().find_class(module_name, global_name)
+
+
+def load_value(pickled: bytes, brought: Mapping[str, tuple[tuple[bytes, ...], bytes]], *buffers: Any) -> Any:
+    """Return the value; the counterpart of `wrapped`."""
+    classes = {name: load(*one) for name, one in brought.items()}
+    if all(thing_in_main(name) is cls for name, cls in classes.items()):
+        return pickle.loads(pickled, buffers=buffers)
+    unpickler = _Unpickler(io.BytesIO(pickled), buffers=buffers)
+    unpickler.classes = classes
+    return unpickler.load()
 
 
 def drop_if_changed(cls: type[Any]) -> None:
@@ -158,11 +214,24 @@ def _note(cls: type[Any], token: bytes) -> None:
         _loaded.pop(before, None)
     _tokens[cls] = token
     _loaded[token] = cls
+    _show_in_main(cls)
     state = snapshot_of(cls)
     if state is None:
         _sent[cls] = None
     else:
         _sent.keep(cls, _Sent(state, token))
+
+
+def _show_in_main(cls: type[Any]) -> None:
+    """Give a worker's main module the class, as that of the program has it: plain pickle looks for it there."""
+    from fray.backend.native import seat
+
+    if seat.client_of_worker is None or cls.__module__ not in MAIN_MODULES or not cls.__qualname__.isidentifier():
+        return
+    inside = sys.modules["__main__"].__dict__
+    before = inside.get(cls.__qualname__)
+    if before is None or (isinstance(before, type) and before in _tokens):
+        inside[cls.__qualname__] = cls
 
 
 def _size_of(sent: _Sent) -> int:

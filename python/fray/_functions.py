@@ -21,6 +21,7 @@ __all__ = [
     "names_in",
     "pickling_by_value",
     "send_main_by_value",
+    "thing_in_main",
     "warn_of_large_function",
 ]
 
@@ -51,6 +52,14 @@ def is_importable(fn: Any) -> bool:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found is fn
+
+
+def thing_in_main(path: str) -> Any:
+    """Return what has this qualified name in the main module, None if nothing has."""
+    found: Any = sys.modules["__main__"]
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def is_generator_function(fn: Any) -> bool:

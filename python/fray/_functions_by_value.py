@@ -19,10 +19,10 @@ from importlib import import_module
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from fray._functions import MAIN_MODULES, globals_of, is_importable, names_in, pickling_by_value
+from fray._functions import MAIN_MODULES, globals_of, is_importable, names_in, pickling_by_value, thing_in_main
 from fray.job.interruption import is_from_signal
 
-__all__ = ["dumps"]
+__all__ = ["dumps", "with_classes"]
 
 _OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
 """Classes without a name to import them by, which plain pickle knows."""
@@ -52,6 +52,25 @@ def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], obj
         return file.getvalue()
 
 
+def with_classes(pickled: bytes, names: list[str], buffers: int) -> bytes | None:
+    """Return a pickle of the same value that brings the classes of the main script to which `pickled` refers.
+
+    Args:
+        pickled: what plain pickle has made of the value.
+        names: by which it refers to the main script.
+        buffers: the number of its buffers outside.
+
+    Returns:
+        None where some of these names are no classes, or classes that may change unnoticed.
+    """
+    things = {name: thing_in_main(name) for name in names}
+    if _sends_modules_by_value() or not all(isinstance(thing, type) for thing in things.values()):
+        return None
+    from fray._classes_by_value import wrapped
+
+    return wrapped(pickled, things, buffers, _dumps_class)
+
+
 class _NotPlainError(Exception):
     """There is something that only cloudpickle can pickle."""
 
@@ -60,7 +79,8 @@ class _Pickler(pickle.Pickler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._globals: dict[int, dict[str, Any]] = {}
-        self._has_classes = self._assigns = False
+        self._brought: set[bytes] = set()
+        self._assigns = False
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a function or a module travels; all that plain pickle can do is left to it."""
@@ -79,8 +99,7 @@ class _Pickler(pickle.Pickler):
     def _reduced_class(self, cls: type[Any]) -> Any:
         from fray._classes_by_value import reduced
 
-        self._has_classes = True
-        found = reduced(cls, _dumps_class)
+        found = reduced(cls, _dumps_class, self._brought)
         if found is None or self._assigns:
             raise _NotPlainError
         return found
@@ -92,7 +111,7 @@ class _Pickler(pickle.Pickler):
         shared = self._globals.setdefault(id(inside), {key: inside[key] for key in _OF_MODULE if key in inside})
         names, assigns = globals_of(code)
         self._assigns = self._assigns or assigns
-        if self._assigns and self._has_classes:
+        if self._assigns and self._brought:
             raise _NotPlainError  # the methods of classes have globals of their own
         found = {name: inside[name] for name in names if name in inside}
         cells = [_content_of(cell) for cell in fn.__closure__ or ()]
