@@ -34,10 +34,10 @@ PROGRAMS = (
     ),
     RealProgram(
         "records",
-        "5,000 calls with objects of a class of the script",
+        "3,000 calls with objects of a class of the script",
         int,
         records,
-        5_000,
+        3_000,
         50,
         ("fray", "pool", "joblib"),
     ),

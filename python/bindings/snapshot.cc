@@ -12,16 +12,58 @@ PyTypeObject* snapshot_type = nullptr;
 PyObject* slot_cache_token = nullptr;
 PyObject* slot_is_importable = nullptr;
 
+// Calls `visit` with each object that the parts hold until it returns something else than 0, and returns that.
+template <typename Visit>
+int visit_all(const SnapshotParts& parts, Visit visit) {
+  auto visit_each = [&](const auto& owned) {
+    for (const Owned& each : owned) {
+      if (const int answer = each ? visit(each.get()) : 0; answer != 0) return answer;
+    }
+    return 0;
+  };
+  auto visit_these = [&](auto&... owned) {
+    int answer = 0;
+    ((answer = answer == 0 && owned ? visit(owned.get()) : answer), ...);
+    return answer;
+  };
+  for (const FunctionParts& each : parts.functions) {
+    int answer = visit_these(each.function, each.code, each.defaults, each.keywords, each.attributes, each.names);
+    if (answer == 0) answer = visit_each(each.cells);
+    if (answer == 0) answer = visit_each(each.found);
+    if (answer != 0) return answer;
+  }
+  for (const ClassParts& each : parts.classes) {
+    const int answer = visit_these(each.cls, each.kind, each.bases, each.members, each.registrations);
+    if (answer != 0) return answer;
+  }
+  return visit_each(parts.imported);
+}
+
+int snapshot_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const SnapshotParts* parts = reinterpret_cast<PythonSnapshot*>(self)->parts;
+  return parts == nullptr ? 0 : visit_all(*parts, [&](PyObject* each) { return visit(each, arg); });
+}
+
+int snapshot_clear(PyObject* self) {
+  delete std::exchange(reinterpret_cast<PythonSnapshot*>(self)->parts, nullptr);
+  return 0;
+}
+
 void snapshot_dealloc(PyObject* self) {
-  delete reinterpret_cast<PythonSnapshot*>(self)->parts;
+  PyObject_GC_UnTrack(self);
+  snapshot_clear(self);
   PyTypeObject* type = Py_TYPE(self);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(snapshot_dealloc)}, {0, nullptr}};
+PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(snapshot_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(snapshot_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(snapshot_clear)},
+                                {0, nullptr}};
 PyType_Spec snapshot_spec{PythonSnapshot::kTypeName, sizeof(PythonSnapshot), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, snapshot_slots};
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, snapshot_slots};
 
 Owned held(PyObject* object) { return Owned(Py_XNewRef(object)); }
 
@@ -117,8 +159,10 @@ bool PythonSnapshot::is(PyObject* object) { return Py_TYPE(object) == snapshot_t
 int is_function(PyObject* object) { return PyFunction_Check(object); }
 
 PythonSnapshot* make_snapshot() {
-  auto* self = PyObject_New(PythonSnapshot, snapshot_type);
-  if (self != nullptr) self->parts = new SnapshotParts;
+  auto* self = PyObject_GC_New(PythonSnapshot, snapshot_type);
+  if (self == nullptr) return nullptr;
+  self->parts = new SnapshotParts;
+  PyObject_GC_Track(self);
   return self;
 }
 
@@ -178,6 +222,7 @@ Answer<Owned> snapshot_classes(PythonSnapshot* self) {
 }
 
 Answer<bool> snapshot_holds(PythonSnapshot* self) {
+  if (self->parts == nullptr) return false;  // its cycle is being collected
   const SnapshotParts& parts = *self->parts;
   auto is_same = [](const auto& each) { return is_as_it_was(each); };
   if (!std::ranges::all_of(parts.functions, is_same)) {

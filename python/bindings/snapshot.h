@@ -7,8 +7,8 @@
 // function, and 10 times as much in Python. Which values may be in there is decided in Python (fray._snapshots).
 //
 // Threading:  with the GIL.
-// Ownership:  the snapshot holds all that it compares with. It is no part of the cycle collection, so what it was made of
-//             must not hold it.
+// Ownership:  the snapshot holds all that it compares with, and takes part in the collection of cycles: a function holds its
+//             globals, and these may hold the context that keeps the snapshot.
 // Failure:    a Python exception is set.
 #pragma once
 

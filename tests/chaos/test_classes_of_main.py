@@ -298,3 +298,209 @@ for _ in range(2):
     assert ctx.get(ctx.run(lambda value: type(value).n, One())) == 1
     assert ctx.get(ctx.run(lambda value: type(value).n, Two())) == 2
 """)
+
+
+@pytest.mark.parametrize("start_method", [None, "fork", "forkserver"])
+def test_objects_bring_their_arrays_and_refs_with_them(start_method: str | None) -> None:
+    check(
+        """
+import numpy
+@dataclass
+class Holder:
+    array: object
+    more: object
+    ref: object = None
+big, small = numpy.arange(300_000.0), numpy.arange(9)
+def summed(holders):
+    assert not holders[0].array.flags.writeable
+    values = [] if holders[0].ref is None else NativeJobContext.current().get([one.ref for one in holders])
+    return [Holder(one.array * 2, one.more) for one in holders], values
+holders = [Holder(big + number, [small, bytearray(8), Point(number)], ctx.put(number)) for number in range(3)]
+for _ in range(2):
+    got, values = ctx.get(ctx.run(summed, holders))
+    assert values == [0, 1, 2]
+    for number, one in enumerate(got):
+        assert type(one) is Holder and (one.array == 2 * (big + number)).all() and one.more[2] == Point(number)
+kept = ctx.put(holders[0])
+del holders
+assert ctx.get(ctx.run(lambda one: float(one.array[1]), kept)) == 1.0
+assert ctx.get(ctx.get(kept).ref) == 0
+many = [Point(number) for number in range(20_000)]
+assert ctx.get(ctx.run(same, many)) == many
+""",
+        start_method,
+    )
+
+
+@pytest.mark.parametrize("start_method", [None, "fork", "forkserver"])
+def test_classes_of_all_kinds_arrive(start_method: str | None) -> None:
+    check(
+        """
+class Outer:
+    class Inner:
+        def __init__(self, value):
+            self.value = value
+def local():
+    class Local:
+        def __init__(self, value):
+            self.value = value
+    return Local
+class Reduced:
+    def __init__(self, value):
+        self.value = value
+    def __reduce__(self):
+        return Reduced, (self.value + 1,)
+class State:
+    def __getstate__(self):
+        return {"value": 5}
+class Descriptor:
+    def __get__(self, thing, kind):
+        return "described"
+class Described:
+    value = Descriptor()
+class Registry:
+    kinds = {}
+    def __init_subclass__(cls):
+        Registry.kinds[cls.__name__] = cls
+class Registered(Registry):
+    value = 3
+@functools.total_ordering
+class Ordered:
+    def __init__(self, value):
+        self.value = value
+    def __eq__(self, other):
+        return self.value == other.value
+    def __lt__(self, other):
+        return self.value < other.value
+class Cached:
+    value = functools.cached_property(lambda self: 4) if sys.version_info >= (3, 12) else 4
+class Slots:
+    __slots__ = "value"
+class Private:
+    __slots__ = ("__value",)
+    def __init__(self):
+        self.__value = 6
+    @property
+    def value(self):
+        return self.__value
+class Dict(dict):
+    value = 1
+class Iterable(abc.ABC):
+    value = 1
+Iterable.register(list)
+Local = local()
+slots = Slots()
+slots.value = 7
+things = [Outer.Inner(1), Local(2), Reduced(3), State(), Described(), Registered(), Ordered(4), Cached(), slots]
+things += [Private(), Dict(a=1), Iterable()]
+def value_of(thing):
+    return type(thing).__name__, getattr(thing, "value", None), isinstance([], Iterable)
+def twice(thing):
+    return thing, thing.__class__
+for thing in things:
+    for _ in range(2):
+        name, value, has_list = ctx.get(ctx.run(value_of, thing))
+        assert name == type(thing).__name__ and has_list
+        assert value == {State: 5, Reduced: 4}.get(type(thing), getattr(thing, "value", None)), (name, value)
+        got, kind = ctx.get(ctx.run(twice, thing))
+        assert type(got) is kind is type(thing)
+assert ctx.get(ctx.run(lambda: Ordered(1) >= Ordered(0)))
+assert ctx.get(ctx.run(lambda: sorted(Registry.kinds))) == ["Registered"]
+class Later(Registry):
+    pass
+assert ctx.get(ctx.run(lambda: sorted(Registry.kinds))) == ["Later", "Registered"]
+Iterable.register(dict)
+assert ctx.get(ctx.run(lambda: isinstance({}, Iterable)))
+""",
+        start_method,
+    )
+
+
+def test_a_class_that_is_defined_again_is_another_one() -> None:
+    check("""
+First = Point
+@dataclass
+class Point:
+    x: int
+    more: int = 9
+def kinds(one, other):
+    return type(one) is type(other), one, other
+for _ in range(3):
+    same_kind, one, other = ctx.get(ctx.run(kinds, First(1), Point(2)))
+    assert not same_kind and type(one) is First and type(other) is Point and other.more == 9
+    assert ctx.get(ctx.run(same, [First(1), Point(2)])) == [First(1), Point(2)]
+    assert [type(each) for each in ctx.get(ctx.run(same, [Point(2), First(1)]))] == [Point, First]
+""")
+
+
+def test_a_task_can_pickle_objects_of_the_classes_that_it_got(tmp_path: object) -> None:
+    check("""
+def written(point):
+    return pickle.dumps([point, type(point)]), pickle.loads(pickle.dumps(point)) == point
+data, is_equal = ctx.get(ctx.run(written, Point(3)))
+assert is_equal and pickle.loads(data) == [Point(3), Point]
+""")
+
+
+def test_threads_that_send_a_class_while_it_changes_get_it_in_one_of_its_states() -> None:
+    check(
+        """
+def kind_of(point):
+    return point.kind
+Point.kind = 0
+stop = threading.Event()
+def change():
+    while not stop.is_set():
+        Point.kind += 1
+changer = threading.Thread(target=change)
+changer.start()
+failures = []
+def ask():
+    last = -1
+    for _ in range(100):
+        before = Point.kind
+        kind = ctx.get(ctx.run(kind_of, Point(1)))
+        if not before <= kind <= Point.kind:
+            failures.append((before, kind, Point.kind))
+askers = [threading.Thread(target=ask) for _ in range(3)]
+for asker in askers:
+    asker.start()
+for asker in askers:
+    asker.join()
+stop.set()
+changer.join()
+assert not failures, failures[:3]
+""",
+        cpus=1,
+    )
+
+
+def test_generators_actors_and_errors_bring_classes() -> None:
+    check(
+        """
+def points():
+    for number in range(5):
+        yield Point(number)
+class Store:
+    def __init__(self):
+        self.points = []
+    async def add(self, point):
+        self.points.append(point)
+        return self.points
+    def fails(self, point):
+        raise Failure(point)
+assert [ctx.get(ref) for ref in ctx.run(points)] == [Point(number) for number in range(5)]
+store = ctx.create_actor(Store)
+for number in range(3):
+    assert ctx.get(store.add(Point(number)))[-1] == Point(number)
+for _ in range(2):
+    try:
+        ctx.get(store.fails(Point(8)))
+    except Failure as error:
+        assert error.code == Point(8) and type(error) is Failure
+    else:
+        raise AssertionError("it has not failed")
+assert Point.limits.__globals__ is globals()
+""",
+        cpus=2,
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import textwrap
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -184,6 +186,21 @@ def test_an_older_function_makes_room_for_newer_ones(table: SentFunctions[str]) 
         note(table, fn, "made")
     found = [fn for fn in functions if table.find(fn, fn) is not None]
     assert functions[-1] in found and len(found) <= 6
+
+
+def test_globals_that_hold_the_table_of_their_functions_are_collected() -> None:
+    class Mark:
+        pass
+
+    table: SentFunctions[str] = SentFunctions(4, lambda key, made: 1)
+    inside: dict[str, Any] = {"__name__": "__main__", "table": table, "mark": Mark()}
+    exec(HELPERS, inside)
+    for name in ("calls", "wrapped", "uses", "typed"):
+        note(table, inside[name], "made")
+    mark = weakref.ref(inside["mark"])
+    del table, inside
+    gc.collect()
+    assert mark() is None
 
 
 def test_a_key_that_cannot_be_hashed_is_an_error_of_the_caller(table: SentFunctions[str]) -> None:

@@ -55,3 +55,10 @@ def test_the_main_script_of_a_spawned_process_counts(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("pickled", [b"__main__", b"\x80\x05\x8c\xff__main__", b"\x80\x05X\x08\0\0\0__main__\x8d\1"])
 def test_what_cannot_be_read_counts_as_a_reference(pickled: bytes) -> None:
     assert _native.refers_to_main(pickled)
+
+
+def test_a_frame_may_begin_between_the_name_of_the_module_and_that_of_the_class(of_main: type) -> None:
+    """Frames of 64 KiB end where an object does, and these two texts are two objects."""
+    for before in range(65_400, 65_560):
+        assert refers(["x" * before, of_main]), before
+        assert refers([*("x" * 60 for _ in range(before // 66)), "y" * (before % 66), of_main]), before
