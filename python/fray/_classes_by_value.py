@@ -52,12 +52,10 @@ class _Sent:
 
 _sent: Recent[type[Any], _Sent] = Recent(_MOST_BYTES, lambda _, sent: _ENTRY_BYTES + _size_of(sent))
 _marks: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
-_own: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
-"""The classes that were defined in this process, by their marks."""
-_loaded: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
-"""Others by their tokens, each in the state that was loaded last."""
-_tokens: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
-"""The keys of `_loaded`."""
+_classes: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
+"""The classes by their marks."""
+_loaded: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
+"""The token of the state that was loaded last. A class that was defined in this process has none."""
 
 
 def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes]) -> Reduced | None:
@@ -76,7 +74,7 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes
         return None
     if sent.token in brought:
         return load, ((sent.token,), b"")
-    if sent.reduced is None:
+    if sent.reduced is None or not _has_tokens_of_now(sent):
         classes = sent.state.classes()
         all_sent = [_sent_as(inner) for inner in classes]
         if None in all_sent:
@@ -87,10 +85,23 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes
     return sent.reduced
 
 
+def _has_tokens_of_now(sent: _Sent) -> bool:
+    """Return whether the classes that this one refers to have no newer tokens, which the table may have given them."""
+    tokens = sent.reduced[1][0] if sent.reduced else ()
+    if len(tokens) == 1:
+        return True
+    inner = [_sent[cls] for cls in sent.state.classes()]
+    return all(one is not None and one.token == token for one, token in zip(inner, tokens, strict=True))
+
+
 def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
-    """Return the class with the first of the tokens; the counterpart of `reduced`."""
-    known = _own.get(tokens[0][:_MARK_BYTES]) or _loaded.get(tokens[0])
-    if known is not None and all(map(_is_here, tokens)):
+    """Return the class with the first of the tokens; the counterpart of `reduced`.
+
+    Without data it is there already: the same pickle has brought it. If another thread has loaded another state of it
+    since, it has that state.
+    """
+    known = _classes.get(tokens[0][:_MARK_BYTES])
+    if known is not None and (not data or all(map(_is_here, tokens))):
         return known
     classes: list[type[Any]] = pickle.loads(data)
     for cls, token in zip(classes, tokens, strict=True):
@@ -169,7 +180,7 @@ def drop_if_changed(cls: type[Any]) -> None:
 
 def forget() -> None:
     """Start anew, in a copy of the process: its classes may become others than those of the original."""
-    for table in (_sent, _marks, _own, _loaded, _tokens):
+    for table in (_sent, _marks, _classes, _loaded):
         table.clear()
 
 
@@ -195,25 +206,23 @@ def _new_token(cls: type[Any]) -> bytes:
     mark = _marks.get(cls)
     if mark is None:
         mark = _marks[cls] = os.urandom(_MARK_BYTES)
-        _own[mark] = cls
+        _classes[mark] = cls
     return mark + os.urandom(_MARK_BYTES)
 
 
 def _is_here(token: bytes) -> bool:
-    return token in _loaded or token[:_MARK_BYTES] in _own
+    cls = _classes.get(token[:_MARK_BYTES])
+    return cls is not None and _loaded.get(cls, token) == token
 
 
 def _note(cls: type[Any], token: bytes) -> None:
     """Take note that this state of a class has just been loaded."""
     mark = token[:_MARK_BYTES]
-    if mark in _own:
-        return
+    if mark in _classes and _classes.get(mark) not in _loaded:
+        return  # it was defined here
     _marks[cls] = mark
-    before = _tokens.get(cls)
-    if before is not None:
-        _loaded.pop(before, None)
-    _tokens[cls] = token
-    _loaded[token] = cls
+    _classes[mark] = cls
+    _loaded[cls] = token
     _show_in_main(cls)
     state = snapshot_of(cls)
     if state is None:
@@ -230,7 +239,7 @@ def _show_in_main(cls: type[Any]) -> None:
         return
     inside = sys.modules["__main__"].__dict__
     before = inside.get(cls.__qualname__)
-    if before is None or (isinstance(before, type) and before in _tokens):
+    if before is None or (isinstance(before, type) and before in _loaded):
         inside[cls.__qualname__] = cls
 
 

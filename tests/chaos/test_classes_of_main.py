@@ -475,6 +475,28 @@ assert not failures, failures[:3]
     )
 
 
+def test_methods_that_run_at_once_get_classes_that_change_meanwhile() -> None:
+    check(
+        """
+from fray import ActorOptions
+Node.name_of_leaf = lambda self: Leaf.kind
+Leaf.kind = 0
+class Names:
+    def of(self, things):
+        return [thing.name_of_leaf() if isinstance(thing, Node) else type(thing).kind for thing in things]
+names = ctx.create_actor(Names, options=ActorOptions(max_concurrency=8))
+refs = []
+for number in range(300):
+    Leaf.kind = number
+    refs.append(names.of([Node(), Leaf(Node())]) if number % 2 else names.of([Leaf(1), Node()]))
+for number, kinds in enumerate(ctx.get(refs)):
+    assert all(isinstance(kind, int) for kind in kinds[:2]), kinds
+assert ctx.get(names.of([Leaf(1), Node()])) == [299, 299]
+""",
+        cpus=2,
+    )
+
+
 def test_generators_actors_and_errors_bring_classes() -> None:
     check(
         """
