@@ -1,8 +1,11 @@
 #include "snapshot.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "functions.h"
+#include "main_reference.h"
+#include "values.h"
 
 namespace fray::python {
 
@@ -11,6 +14,9 @@ namespace {
 PyTypeObject* snapshot_type = nullptr;
 PyObject* slot_cache_token = nullptr;
 PyObject* slot_is_importable = nullptr;
+PyObject* slot_dumps = nullptr;
+
+constexpr Py_ssize_t kMostContainerBytes = 16 << 10;  // to pickle more would take longer than the call itself
 
 // Calls `visit` with each object that the parts hold until it returns something else than 0, and returns that.
 template <typename Visit>
@@ -34,6 +40,10 @@ int visit_all(const SnapshotParts& parts, Visit visit) {
   }
   for (const ClassParts& each : parts.classes) {
     const int answer = visit_these(each.cls, each.kind, each.bases, each.members, each.registrations);
+    if (answer != 0) return answer;
+  }
+  for (const ContainerParts& each : parts.containers) {
+    const int answer = visit_these(each.container, each.pickle);
     if (answer != 0) return answer;
   }
   return visit_each(parts.imported);
@@ -98,6 +108,21 @@ bool are_same(PyObject* now, PyObject* then) {
     if (key != other_key || value != other_value) return false;
   }
   return true;
+}
+
+// A pickle of the container; null, with no exception set, if it cannot be pickled or holds arrays, and with one if a signal
+// came meanwhile.
+Owned pickle_of(PyObject* container) {
+  if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return {};
+  Owned arrays(PyList_New(0));  // their memory stays outside, and is not looked at
+  Owned note(arrays ? PyObject_GetAttrString(arrays.get(), "append") : nullptr);
+  if (!note) return {};
+  static PyObject* protocol = PyLong_FromLong(5);
+  PyObject* args[4] = {nullptr, container, protocol, note.get()};
+  static PyObject* names = Py_BuildValue("(ss)", "protocol", "buffer_callback");
+  Owned pickle(PyObject_Vectorcall(slot_dumps, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+  if (!pickle && PyErr_ExceptionMatches(PyExc_Exception) && !is_from_signal()) PyErr_Clear();
+  return PyList_GET_SIZE(arrays.get()) == 0 ? std::move(pickle) : Owned();
 }
 
 Owned cache_token() {
@@ -212,6 +237,16 @@ void snapshot_add_imported(PythonSnapshot* self, List things) {
   }
 }
 
+Answer<bool> snapshot_add_container(PythonSnapshot* self, Any container) {
+  ContainerParts parts{held(container), pickle_of(container)};
+  if (!parts.pickle) return PyErr_Occurred() != nullptr ? Answer<bool>(Raised()) : false;
+  const auto size = PyBytes_GET_SIZE(parts.pickle.get());
+  const std::string_view text(PyBytes_AS_STRING(parts.pickle.get()), static_cast<std::size_t>(size));
+  if (size > kMostContainerBytes || refers_to_main(text)) return false;
+  self->parts->containers.push_back(std::move(parts));
+  return true;
+}
+
 Answer<Owned> snapshot_classes(PythonSnapshot* self) {
   Owned classes(PyList_New(0));
   if (!classes) return Raised();
@@ -240,6 +275,15 @@ Answer<bool> snapshot_holds(PythonSnapshot* self) {
       const int same = PyObject_RichCompareBool(now.get(), each.registrations.get(), Py_EQ);
       if (same < 0) return Raised();
       if (same == 0) return false;
+    }
+  }
+  for (const ContainerParts& each : parts.containers) {
+    Owned now = pickle_of(each.container.get());
+    if (!now && PyErr_Occurred() != nullptr) return Raised();
+    if (!now || PyBytes_GET_SIZE(now.get()) != PyBytes_GET_SIZE(each.pickle.get())) return false;
+    if (std::memcmp(PyBytes_AS_STRING(now.get()), PyBytes_AS_STRING(each.pickle.get()),
+                    static_cast<std::size_t>(PyBytes_GET_SIZE(now.get()))) != 0) {
+      return false;
     }
   }
   for (const Owned& each : parts.imported) {

@@ -37,10 +37,16 @@ struct ClassParts {
   Owned registrations;  // how many subclasses had been registered in this process; null for a class that has none
 };
 
+struct ContainerParts {
+  Owned container;
+  Owned pickle;
+};
+
 struct SnapshotParts {
   std::vector<FunctionParts> functions;
   std::vector<ClassParts> classes;
   std::vector<Owned> imported;
+  std::vector<ContainerParts> containers;
 };
 
 struct PythonSnapshot {
@@ -60,6 +66,8 @@ Answer<Owned> snapshot_add_function(PythonSnapshot* self, Function function, Pos
 Answer<Owned> snapshot_add_class(PythonSnapshot* self, Class cls);
 // Whether they can be imported is looked at again.
 void snapshot_add_imported(PythonSnapshot* self, List things);
+// A container, which is compared by its pickle. False for one that cannot be pickled by name, or that is not small.
+Answer<bool> snapshot_add_container(PythonSnapshot* self, Any container);
 // Classes that were added.
 Answer<Owned> snapshot_classes(PythonSnapshot* self);
 Answer<bool> snapshot_holds(PythonSnapshot* self);

@@ -107,23 +107,6 @@ bool is_foreign_ref_error() {
   return foreign;
 }
 
-// Whether the handler of a signal that arrived while user code ran has raised the exception. It is then not a failure
-// of pickling, and must reach the program unchanged.
-bool is_from_signal() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  bool from_signal = false;
-  if (traceback != nullptr) {  // without one, no Python code was running
-    Owned answer(imported(&slot_from_signal, "fray.backend.native.failures", "is_from_signal") == nullptr
-                     ? nullptr
-                     : PyObject_CallOneArg(slot_from_signal, traceback));
-    from_signal = answer && PyObject_IsTrue(answer.get()) == 1;
-    PyErr_Clear();
-  }
-  PyErr_Restore(type, value, traceback);
-  return from_signal;
-}
-
 bool passes_through() { return !PyErr_ExceptionMatches(PyExc_Exception) || is_foreign_ref_error() || is_from_signal(); }
 
 // False, with the exception set, where it was not meant for the watcher: a signal has come while the watcher ran.
@@ -160,6 +143,21 @@ void raise_unpicklable(const char* what, PyObject* value) {
 }
 
 }  // namespace
+
+bool is_from_signal() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool from_signal = false;
+  if (traceback != nullptr) {  // without one, no Python code was running
+    Owned answer(imported(&slot_from_signal, "fray.backend.native.failures", "is_from_signal") == nullptr
+                     ? nullptr
+                     : PyObject_CallOneArg(slot_from_signal, traceback));
+    from_signal = answer && PyObject_IsTrue(answer.get()) == 1;
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
+  return from_signal;
+}
 
 Encoded::~Encoded() {
   clear_buffers();

@@ -75,4 +75,8 @@ PyObject* decode_value(PythonClient* owner, const wire::ValueView& value);
 Py_ssize_t note_nested_ref(PythonRef* ref);
 PyObject* nested_ref_function();
 
+// Whether the handler of a signal that arrived while user code ran has raised the exception that is set. It is then not a
+// failure of pickling, and must reach the program unchanged.
+bool is_from_signal();
+
 }  // namespace fray::python

@@ -249,6 +249,11 @@ class Snapshot:
     def add_imported(self, things: list[Any]) -> None:
         """Whether they can be imported is looked at again."""
 
+    def add_container(self, container: Any | None) -> bool:
+        """
+        Whether the container can be compared by its pickle, which is small and needs nothing of the main script.
+        """
+
     def classes(self) -> Any:
         """The classes that were added."""
 

@@ -10,21 +10,26 @@ from fray._functions import is_importable
 __all__ = ["References", "note_classes"]
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, ModuleType)
+_CONTAINERS = (list, dict, set, bytearray)
+_MOST_ITEMS = 1000
+"""Of a container that is looked through for each call."""
 
 
 class References:
-    """The functions and classes that something refers to.
+    """The functions and classes that something refers to, and the containers.
 
     Attributes:
         by_value: those that other processes cannot import.
         by_name: the others.
+        containers: whose content may change.
     """
 
-    __slots__ = ("by_name", "by_value")
+    __slots__ = ("by_name", "by_value", "containers")
 
     def __init__(self) -> None:
         self.by_value: list[Any] = []
         self.by_name: list[Any] = []
+        self.containers: list[Any] = []
 
     def take(self, value: Any) -> bool:
         """Return whether nothing in `value` can change unnoticed; functions and classes in it are noted."""
@@ -39,6 +44,9 @@ class References:
         if kind is FunctionType or issubclass(kind, type):
             (self.by_name if is_importable(value) else self.by_value).append(value)
             return True
+        if kind in _CONTAINERS:
+            self.containers.append(value)
+            return len(value) <= _MOST_ITEMS
         return kind.__module__ == "dataclasses"  # marks, such as that of a default that is made for each object
 
 

@@ -2,8 +2,8 @@
 
 A function by value (a closure, a lambda, anything of ``__main__``) is stale as soon as something that it refers to has
 changed: its code, its defaults, its cells and the globals it reads must be the same as when it was sent, and either
-immutable values or functions and classes of which the same is true. A function that refers to anything else could
-change unnoticed. What is true of a class says `fray._class_state`.
+immutable values or functions and classes of which the same is true. Small lists, dicts and sets are compared by what is
+in them. A function that refers to anything else could change unnoticed. See `fray._class_state` for classes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def snapshot_of(thing: FunctionType | type[Any]) -> Snapshot | None:
     snapshot = make_snapshot()
     seen = {id(thing)}
     to_do: list[Any] = [thing]
-    assigns = False
+    shares = False
     for one in to_do:
         refers = References()
         if type(one) is FunctionType:
             use = globals_of(one.__code__)
-            assigns = assigns or use.are_assigned
+            shares = shares or use.are_assigned
             is_fixed = _take_function(one, snapshot.add_function(one, use.names), refers)
         else:
             from fray._class_state import take_class
@@ -40,12 +40,15 @@ def snapshot_of(thing: FunctionType | type[Any]) -> Snapshot | None:
         if not is_fixed:
             return None
         snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
+        shares = shares or bool(refers.containers)
+        if not all(map(snapshot.add_container, refers.containers)):
+            return None
         for other in refers.by_value:
             if id(other) not in seen:
                 seen.add(id(other))
                 to_do.append(other)
-    if assigns and snapshot.classes():
-        return None  # classes come with globals of their own, in which the assignment would not be seen
+    if shares and snapshot.classes():
+        return None  # classes come with globals of their own, in which no change of these would be seen
     return snapshot
 
 

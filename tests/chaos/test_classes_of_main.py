@@ -229,6 +229,28 @@ for count in range(4):
 """)
 
 
+def test_a_dict_that_functions_and_methods_share_is_one_for_both() -> None:
+    check("""
+shared = {}
+class Writer:
+    def write(self, key):
+        shared[key] = 1
+def keys(key):
+    Writer().write(key)
+    return sorted(shared)
+def plain(key):
+    shared[key] = 2
+    return sorted(shared)
+for number in range(3):
+    assert f"key{number}" in ctx.get(ctx.run(keys, f"key{number}"))
+assert [ctx.get(ctx.run(plain, key)) for key in "ab"] == [["a"], ["a", "b"]], "it stays in the worker"
+assert shared == {}
+shared["new"] = 3
+assert ctx.get(ctx.run(plain, "c")) == ["c", "new"]
+assert "new" in ctx.get(ctx.run(keys, "d"))
+""")
+
+
 def test_a_function_that_assigns_globals_shares_them_with_methods() -> None:
     check("""
 def assigns():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import textwrap
 import weakref
 from collections.abc import Callable
@@ -136,7 +137,39 @@ def test_a_global_far_down_in_long_code_is_found() -> None:
     assert globals_of(inside["fn"].__code__).names == (*(f"name{number}" for number in range(300)), "last")
 
 
-@pytest.mark.parametrize("value", [[1].append, {"a": 1}.get, [1], {1}, bytearray(b"1"), object()])
+CONTAINERS: list[tuple[Any, Callable[[Any], object]]] = [
+    ([1], lambda value: value.append(2)),
+    ([1], lambda value: value.__setitem__(0, True)),
+    ({"a": [1]}, lambda value: value["a"].append(2)),
+    ({"a": 1, "b": 2}, lambda value: value.update(a=value.pop("a"))),
+    ({1}, lambda value: value.add(2)),
+    (bytearray(b"1"), lambda value: value.extend(b"2")),
+    ([None], lambda value: value.append(lambda: 1)),
+    ([(1, [2])], lambda value: value[0][1].clear()),
+]
+
+
+@pytest.mark.parametrize(("value", "change"), CONTAINERS)
+def test_a_function_is_not_found_when_the_content_of_a_container_has_changed(
+    table: SentFunctions[str], value: Any, change: Callable[[Any], object]
+) -> None:
+    for fn in (adder(value), adder((1, value))):
+        value_before = pickle.dumps(value)
+        note(table, fn, "made")
+        assert table.find(fn, fn) == table.find(fn, fn) == "made"
+        change(value)
+        assert table.find(fn, fn) is None
+        value.clear()
+        (value.update if hasattr(value, "update") else value.extend)(pickle.loads(value_before))
+
+
+OF_MAIN = type("OfMain", (), {"__module__": "__main__"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[1].append, {"a": 1}.get, object(), [lambda: 1], list(range(2000)), ["x" * 20_000], [OF_MAIN()]],
+)
 def test_what_could_change_unseen_has_no_state(value: Any) -> None:
     assert snapshot_of(adder(value)) is None
 
@@ -169,7 +202,7 @@ def test_a_function_is_not_found_when_what_it_names_cannot_be_imported_any_more(
 def test_a_function_that_could_change_unseen_by_now_is_not_found(table: SentFunctions[str]) -> None:
     fn: Any = adder(1)
     note(table, fn, "made")
-    fn.__closure__[0].cell_contents = [1]
+    fn.__closure__[0].cell_contents = object()
     assert table.find(fn, fn) is None
 
 

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 from fray import SerializationError
 from fray._ref_outside import RefOutsideError
@@ -67,10 +68,26 @@ def test_a_closure_over_immutable_values_is_pickled_once(table: FunctionTable) -
     assert same_handle(table, scale)
 
 
+@pytest.mark.parametrize("held", [[1], {"a": 1}, {1}, bytearray(b"a"), ([1],)], ids=lambda held: type(held).__name__)
+def test_a_closure_over_a_small_container_is_pickled_again_when_its_content_has_changed(
+    table: FunctionTable, held: Any
+) -> None:
+    def read() -> object:
+        return held
+
+    assert same_handle(table, read)
+    before = table.handle(read, None, 0)[0]
+    (held[0] if isinstance(held, tuple) else held).clear()
+    assert table.handle(read, None, 0)[0] is not before
+    assert same_handle(table, read)
+
+
 @pytest.mark.parametrize(
-    "held", [[1], {"a": 1}, {1}, bytearray(b"a"), ([1],), object(), Tool()], ids=lambda held: type(held).__name__
+    "held",
+    [object(), Tool(), list(range(5000)), [numpy.zeros(4)], {"a": {"b": numpy.zeros(3000)}}],
+    ids=lambda held: type(held).__name__,
 )
-def test_a_closure_over_what_can_change_is_pickled_every_time(table: FunctionTable, held: object) -> None:
+def test_a_closure_over_what_can_change_unseen_is_pickled_every_time(table: FunctionTable, held: object) -> None:
     if type(held) is object:
         held = type("Plain", (), {})()
 
