@@ -18,10 +18,14 @@ from fray._references import References, note_classes
 __all__ = ["Snapshot", "snapshot_of"]
 
 
-def snapshot_of(thing: FunctionType | type[Any]) -> Snapshot | None:
+def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Snapshot | None:
     """Return all that a function or class by value refers to, or None where some of it could change unnoticed.
 
     The functions and classes among it that go by value too, directly or not, are in the snapshot themselves.
+
+    Args:
+        thing: the function or class.
+        by_content: whether small containers are compared; else they count as what could change unnoticed.
     """
     snapshot = make_snapshot()
     seen = {id(thing)}
@@ -41,7 +45,7 @@ def snapshot_of(thing: FunctionType | type[Any]) -> Snapshot | None:
             return None
         snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
         shares = shares or bool(refers.containers)
-        if not all(map(snapshot.add_container, refers.containers)):
+        if refers.containers and not (by_content and all(map(snapshot.add_container, refers.containers))):
             return None
         for other in refers.by_value:
             if id(other) not in seen:

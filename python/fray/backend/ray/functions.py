@@ -94,7 +94,8 @@ class FunctionTable:
         state = None
         send_main_by_value(cloudpickle)
         if not as_argument and not is_importable(fn):
-            state = snapshot_of(fn) if type(fn) is FunctionType else None
+            # Not by content: Ray keeps each export of a function, and what is in a container may change with each call.
+            state = snapshot_of(fn, by_content=False) if type(fn) is FunctionType else None
             as_argument = state is None
         remote = None if as_argument else self._export(fn, state, setting, options.max_calls, streams)
         if remote is None:
