@@ -351,7 +351,8 @@ def test_workers_that_die_before_their_first_task_are_told_and_not_started_for_e
     assert re.search(told, first)
     assert re.search(told, second)
     assert last == "32"
-    assert 11 <= len(deaths.read_text()) <= 15
+    # Those that are under way when the tenth dies, and one for each task that is asked for later, die too.
+    assert 11 <= len(deaths.read_text()) < 25
 
 
 # ---- retired
