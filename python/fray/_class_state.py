@@ -74,13 +74,15 @@ def take_class(cls: type[Any], snapshot: Snapshot, refers: References) -> bool:
             return False
     for annotation in members.get("__annotations__", {}).values():
         note_classes(annotation, refers)
-    values_of_enum = [member.value for member in cast("type[enum.Enum]", cls)] if is_enum else []
+    members_of_enum = cast("type[enum.Enum]", cls)._member_map_.values() if is_enum else ()
+    values_of_enum = [member._value_ for member in members_of_enum]
     return all(map(refers.take, (*cls.__bases__, type(cls), *values_of_enum)))
 
 
 def _is_of_enum(cls: type[Any], name: str, value: Any) -> bool:
     """Return whether an attribute of an enum is a member, or a list of its members."""
-    return isinstance(value, (cls, enum.property)) or (name[0] == name[-1] == "_" != name[1])
+    is_reserved = len(name) > 2 and name[0] == name[-1] == "_" != name[1]
+    return is_reserved or isinstance(value, (cls, enum.property))
 
 
 def _parts_of(value: Any) -> Iterable[Any]:

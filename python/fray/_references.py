@@ -56,5 +56,7 @@ def note_classes(annotation: Any, refers: References) -> None:
         if not is_importable(annotation):
             refers.by_value.append(annotation)
         return
-    for part in getattr(annotation, "__args__", ()):
-        note_classes(part, refers)
+    parts = getattr(annotation, "__args__", None)
+    if isinstance(parts, tuple):  # anything may be an annotation
+        for part in parts:  # pyright: ignore[reportUnknownVariableType]
+            note_classes(part, refers)

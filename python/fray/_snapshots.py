@@ -62,6 +62,10 @@ def _take_function(fn: FunctionType, values: list[Any] | None, refers: Reference
         return False
     if fn.__globals__.get("__name__") == "dataclasses":  # the representation holds a set of what it is just writing
         values = [value for value in values if type(value) is not set]
-    for annotation in fn.__annotations__.values():
+    try:
+        annotations = fn.__annotations__
+    except NameError:  # from Python 3.14 on they are evaluated here, and may name what is not there yet
+        return False
+    for annotation in annotations.values():
         note_classes(annotation, refers)
     return all(map(refers.take, values))

@@ -7,7 +7,7 @@ import pytest
 from tests.chaos.harness import run_driver
 
 CLASSES = """
-import abc, collections, dataclasses, enum, functools, gc, os, pickle, sys, typing, weakref
+import abc, collections, dataclasses, enum, functools, gc, os, pickle, sys, types, typing, weakref
 from dataclasses import dataclass, field
 from fray import TaskOptions
 
@@ -32,8 +32,14 @@ class Frozen:
 class Color(enum.Enum):
     RED = 1
     BLUE = "b"
+    _ = 7
     def shown(self):
         return f"<{self.name}>"
+
+class Odd:
+    def annotated(self, one: types.SimpleNamespace(__args__=5) = 1) -> 3:
+        return 8
+setattr(Odd, "", 1)
 
 class Flag(enum.IntFlag):
     A = 1
@@ -99,9 +105,6 @@ def same(value):
 
 def of_kind(value):
     return type(value).__qualname__, id(type(value)), value
-
-def count_of_class():
-    return sum(1 for thing in gc.get_objects() if isinstance(thing, type) and thing.__qualname__ == "Point")
 """
 
 
@@ -128,6 +131,7 @@ for value in [*values, values]:
         assert type(kept) is type(value)
 assert ctx.get(ctx.run(same, Color.RED)) is Color.RED
 assert ctx.get(ctx.run(Color.BLUE.shown)) == "<BLUE>"
+assert ctx.get(ctx.run(Odd().annotated)) == 8
 assert ctx.get(ctx.run(Derived(3).go)) == (6, Point(3))
 assert ctx.get(ctx.run(Derived.made)).twice == 16
 assert ctx.get(ctx.run(WithMeta.hello)) == "WithMeta"
@@ -455,7 +459,7 @@ for _ in range(3):
 """)
 
 
-def test_a_task_can_pickle_objects_of_the_classes_that_it_got(tmp_path: object) -> None:
+def test_a_task_can_pickle_objects_of_the_classes_that_it_got() -> None:
     check("""
 def written(point):
     return pickle.dumps([point, type(point)]), pickle.loads(pickle.dumps(point)) == point
