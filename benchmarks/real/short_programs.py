@@ -17,6 +17,10 @@ def records(tools: Tools, count: int) -> str:
     return _run("records", tools, count)
 
 
+def state(tools: Tools, count: int) -> str:
+    return _run("state", tools, count)
+
+
 def _run(name: str, tools: Tools, size: int) -> str:
     command = [sys.executable, "-m", f"benchmarks.programs.{name}", tools.peer, tools.kind, str(size)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -38,6 +42,15 @@ PROGRAMS = (
         int,
         records,
         3_000,
+        50,
+        ("fray", "pool", "joblib"),
+    ),
+    RealProgram(
+        "state",
+        "660 calls that read an array, a list and a dict of the script",
+        int,
+        state,
+        600,
         50,
         ("fray", "pool", "joblib"),
     ),

@@ -101,9 +101,9 @@ void add_snapshot_functions(nb::module_& module) {
            "names")
       .def("add_class", snapshot_add_class, "What the class has, by its names.", "cls")
       .def("add_imported", snapshot_add_imported, "Whether they can be imported is looked at again.", "things")
-      .def("add_container", snapshot_add_container,
-           "Whether the container can be compared by its pickle, which is small and needs nothing of the main script.",
-           "container")
+      .def("add_content", snapshot_add_content,
+           "The functions and classes in a container, an array or another object; None if it could change unnoticed.",
+           "thing")
       .def("classes", snapshot_classes, "The classes that were added.")
       .def("holds", snapshot_holds, "Whether all that was added refers to what it referred to then.");
 }

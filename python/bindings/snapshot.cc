@@ -1,10 +1,8 @@
 #include "snapshot.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "functions.h"
-#include "main_reference.h"
 #include "values.h"
 
 namespace fray::python {
@@ -14,16 +12,13 @@ namespace {
 PyTypeObject* snapshot_type = nullptr;
 PyObject* slot_cache_token = nullptr;
 PyObject* slot_is_importable = nullptr;
-PyObject* slot_dumps = nullptr;
-
-constexpr Py_ssize_t kMostContainerBytes = 16 << 10;  // to pickle more would take longer than the call itself
 
 // Calls `visit` with each object that the parts hold until it returns something else than 0, and returns that.
 template <typename Visit>
 int visit_all(const SnapshotParts& parts, Visit visit) {
-  auto visit_each = [&](const auto& owned) {
-    for (const Owned& each : owned) {
-      if (const int answer = each ? visit(each.get()) : 0; answer != 0) return answer;
+  auto visit_each = [&](const std::vector<Compared>& compared) {
+    for (const Compared& each : compared) {
+      if (const int answer = each.owned() ? visit(each.owned()) : 0; answer != 0) return answer;
     }
     return 0;
   };
@@ -42,11 +37,15 @@ int visit_all(const SnapshotParts& parts, Visit visit) {
     const int answer = visit_these(each.cls, each.kind, each.bases, each.members, each.registrations);
     if (answer != 0) return answer;
   }
-  for (const ContainerParts& each : parts.containers) {
-    const int answer = visit_these(each.container, each.pickle);
+  for (const ContentPart& each : parts.contents) {
+    int answer = each.container.owned() ? visit(each.container.owned()) : 0;
+    if (answer == 0) answer = visit_these(each.copy, each.cls);
     if (answer != 0) return answer;
   }
-  return visit_each(parts.imported);
+  for (const Owned& each : parts.imported) {
+    if (const int answer = visit(each.get()); answer != 0) return answer;
+  }
+  return 0;
 }
 
 int snapshot_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -79,11 +78,9 @@ Owned held(PyObject* object) { return Owned(Py_XNewRef(object)); }
 
 PyObject* attributes_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_dict; }
 
-Py_ssize_t size_of(PyObject* dict) { return dict == nullptr ? 0 : PyDict_GET_SIZE(dict); }
-
 // A copy of a dict, null for one without entries.
 bool copy(PyObject* dict, Owned* to) {
-  if (size_of(dict) == 0) return true;
+  if (dict == nullptr || PyDict_GET_SIZE(dict) == 0) return true;
   *to = Owned(PyDict_Copy(dict));
   return static_cast<bool>(*to);
 }
@@ -94,35 +91,6 @@ Owned members_of(PyObject* cls) {
 #else
   return held(reinterpret_cast<PyTypeObject*>(cls)->tp_dict);
 #endif
-}
-
-// Whether both have the same objects, in the same order. Identity, not equality: 1 == True.
-bool are_same(PyObject* now, PyObject* then) {
-  if (size_of(now) != size_of(then)) return false;
-  if (size_of(now) == 0) return true;
-  Py_ssize_t place = 0;
-  Py_ssize_t other_place = 0;
-  PyObject *key = nullptr, *value = nullptr, *other_key = nullptr, *other_value = nullptr;
-  while (PyDict_Next(now, &place, &key, &value)) {
-    if (!PyDict_Next(then, &other_place, &other_key, &other_value)) return false;
-    if (key != other_key || value != other_value) return false;
-  }
-  return true;
-}
-
-// A pickle of the container; null, with no exception set, if it cannot be pickled or holds arrays, and with one if a signal
-// came meanwhile.
-Owned pickle_of(PyObject* container) {
-  if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return {};
-  Owned arrays(PyList_New(0));  // their memory stays outside, and is not looked at
-  Owned note(arrays ? PyObject_GetAttrString(arrays.get(), "append") : nullptr);
-  if (!note) return {};
-  static PyObject* protocol = PyLong_FromLong(5);
-  PyObject* args[4] = {nullptr, container, protocol, note.get()};
-  static PyObject* names = Py_BuildValue("(ss)", "protocol", "buffer_callback");
-  Owned pickle(PyObject_Vectorcall(slot_dumps, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
-  if (!pickle && PyErr_ExceptionMatches(PyExc_Exception) && !is_from_signal()) PyErr_Clear();
-  return PyList_GET_SIZE(arrays.get()) == 0 ? std::move(pickle) : Owned();
 }
 
 Owned cache_token() {
@@ -144,29 +112,45 @@ Owned values_of(const FunctionParts& parts) {
     if (PyList_SetSlice(list.get(), 0, 0, parts.defaults.get()) != 0) return {};
   }
   if (!append_values(list.get(), parts.keywords.get()) || !append_values(list.get(), parts.attributes.get())) return {};
-  for (const std::vector<Owned>* values : {&parts.cells, &parts.found}) {
-    for (const Owned& value : *values) {
-      if (value && PyList_Append(list.get(), value.get()) != 0) return {};
+  for (const std::vector<Compared>* values : {&parts.cells, &parts.found}) {
+    for (const Compared& value : *values) {
+      if (value.get() != nullptr && PyList_Append(list.get(), value.get()) != 0) return {};
     }
   }
   return list;
+}
+
+// Whether functions name this array, and its memory, which is compared from now on, says all that is in it.
+bool settle_array(SnapshotParts* parts, PyObject* array) {
+  std::vector<Compared*> names;
+  for (FunctionParts& function : parts->functions) {
+    for (std::vector<Compared>* values : {&function.cells, &function.found}) {
+      for (Compared& value : *values) {
+        if (value.is_unsettled_array(array)) names.push_back(&value);
+      }
+    }
+  }
+  if (names.empty()) return false;
+  const std::optional<Digest> digest = digest_of_array(array);
+  for (Compared* value : names) digest ? value->settle(*digest) : value->hold();
+  return digest.has_value();
 }
 
 bool is_as_it_was(const FunctionParts& then) {
   PyObject* function = then.function.get();
   if (PyFunction_GET_CODE(function) != then.code.get()) return false;
   if (PyFunction_GET_DEFAULTS(function) != then.defaults.get()) return false;
-  if (!are_same(PyFunction_GET_KW_DEFAULTS(function), then.keywords.get())) return false;
-  if (!are_same(attributes_of(function), then.attributes.get())) return false;
+  if (!has_same_entries(PyFunction_GET_KW_DEFAULTS(function), then.keywords.get())) return false;
+  if (!has_same_entries(attributes_of(function), then.attributes.get())) return false;
   PyObject* closure = PyFunction_GET_CLOSURE(function);
   for (std::size_t i = 0; i < then.cells.size(); ++i) {
     PyObject* cell = PyTuple_GET_ITEM(closure, static_cast<Py_ssize_t>(i));
-    if (PyCell_GET(cell) != then.cells[i].get()) return false;
+    if (!then.cells[i].is(PyCell_GET(cell))) return false;
   }
   PyObject* globals = PyFunction_GET_GLOBALS(function);
   for (std::size_t i = 0; i < then.found.size(); ++i) {
     PyObject* name = PyTuple_GET_ITEM(then.names.get(), static_cast<Py_ssize_t>(i));
-    if (PyDict_GetItemWithError(globals, name) != then.found[i].get()) return false;
+    if (!then.found[i].is(PyDict_GetItemWithError(globals, name))) return false;
   }
   return true;
 }
@@ -174,7 +158,7 @@ bool is_as_it_was(const FunctionParts& then) {
 bool is_as_it_was(const ClassParts& then) {
   auto* cls = reinterpret_cast<PyTypeObject*>(then.cls.get());
   if (reinterpret_cast<PyObject*>(Py_TYPE(cls)) != then.kind.get() || cls->tp_bases != then.bases.get()) return false;
-  return are_same(members_of(then.cls.get()).get(), then.members.get());
+  return has_same_entries(members_of(then.cls.get()).get(), then.members.get());
 }
 
 }  // namespace
@@ -200,13 +184,15 @@ Answer<Owned> snapshot_add_function(PythonSnapshot* self, Function function, Pos
   if (!copy(attributes_of(function), &parts.attributes)) return Raised();
   PyObject* closure = PyFunction_GET_CLOSURE(function.object);
   for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); ++i) {
-    parts.cells.push_back(held(PyCell_GET(PyTuple_GET_ITEM(closure, i))));
-    if (!parts.cells.back()) return Owned(Py_NewRef(Py_None));
+    PyObject* content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+    if (content == nullptr) return Owned(Py_NewRef(Py_None));
+    parts.cells.emplace_back(content);
+    if (parts.cells.back().is_lost()) return Raised();
   }
   parts.names = held(names);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.object); ++i) {
-    parts.found.push_back(
-        held(PyDict_GetItemWithError(PyFunction_GET_GLOBALS(function.object), PyTuple_GET_ITEM(names.object, i))));
+    parts.found.emplace_back(
+        PyDict_GetItemWithError(PyFunction_GET_GLOBALS(function.object), PyTuple_GET_ITEM(names.object, i)));
     if (PyErr_Occurred() != nullptr) return Raised();
   }
   Owned values = values_of(parts);
@@ -237,14 +223,13 @@ void snapshot_add_imported(PythonSnapshot* self, List things) {
   }
 }
 
-Answer<bool> snapshot_add_container(PythonSnapshot* self, Any container) {
-  ContainerParts parts{held(container), pickle_of(container)};
-  if (!parts.pickle) return PyErr_Occurred() != nullptr ? Answer<bool>(Raised()) : false;
-  const auto size = PyBytes_GET_SIZE(parts.pickle.get());
-  const std::string_view text(PyBytes_AS_STRING(parts.pickle.get()), static_cast<std::size_t>(size));
-  if (size > kMostContainerBytes || refers_to_main(text)) return false;
-  self->parts->containers.push_back(std::move(parts));
-  return true;
+Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing) {
+  Owned refers(PyList_New(0));
+  if (!refers) return Raised();
+  if (settle_array(self->parts, thing)) return refers;
+  const int answer = take_content(thing, &self->parts->contents, refers.get());
+  if (answer < 0) return Raised();
+  return answer == 1 ? std::move(refers) : Owned(Py_NewRef(Py_None));
 }
 
 Answer<Owned> snapshot_classes(PythonSnapshot* self) {
@@ -277,14 +262,10 @@ Answer<bool> snapshot_holds(PythonSnapshot* self) {
       if (same == 0) return false;
     }
   }
-  for (const ContainerParts& each : parts.containers) {
-    Owned now = pickle_of(each.container.get());
-    if (!now && PyErr_Occurred() != nullptr) return Raised();
-    if (!now || PyBytes_GET_SIZE(now.get()) != PyBytes_GET_SIZE(each.pickle.get())) return false;
-    if (std::memcmp(PyBytes_AS_STRING(now.get()), PyBytes_AS_STRING(each.pickle.get()),
-                    static_cast<std::size_t>(PyBytes_GET_SIZE(now.get()))) != 0) {
-      return false;
-    }
+  for (const ContentPart& each : parts.contents) {
+    const int same = is_as_it_was(each);
+    if (same < 0) return Raised();
+    if (same == 0) return false;
   }
   for (const Owned& each : parts.imported) {
     if (imported(&slot_is_importable, "fray._functions", "is_importable") == nullptr) return Raised();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "content.h"
 
 namespace fray::python {
 
@@ -24,9 +25,9 @@ struct FunctionParts {
   Owned defaults;
   Owned keywords;    // a copy of the defaults of keywords, or null
   Owned attributes;  // a copy of its own attributes, or null
-  std::vector<Owned> cells;
-  Owned names;               // a tuple
-  std::vector<Owned> found;  // the globals of these names, null where there is none
+  std::vector<Compared> cells;
+  Owned names;                  // a tuple
+  std::vector<Compared> found;  // the globals of these names
 };
 
 struct ClassParts {
@@ -37,16 +38,11 @@ struct ClassParts {
   Owned registrations;  // how many subclasses had been registered in this process; null for a class that has none
 };
 
-struct ContainerParts {
-  Owned container;
-  Owned pickle;
-};
-
 struct SnapshotParts {
   std::vector<FunctionParts> functions;
   std::vector<ClassParts> classes;
   std::vector<Owned> imported;
-  std::vector<ContainerParts> containers;
+  std::vector<ContentPart> contents;
 };
 
 struct PythonSnapshot {
@@ -66,8 +62,9 @@ Answer<Owned> snapshot_add_function(PythonSnapshot* self, Function function, Pos
 Answer<Owned> snapshot_add_class(PythonSnapshot* self, Class cls);
 // Whether they can be imported is looked at again.
 void snapshot_add_imported(PythonSnapshot* self, List things);
-// A container, which is compared by its pickle. False for one that cannot be pickled by name, or that is not small.
-Answer<bool> snapshot_add_container(PythonSnapshot* self, Any container);
+// What is in a container, an array or another object. The functions and classes that it has; None where some of it could
+// change unnoticed.
+Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing);
 // Classes that were added.
 Answer<Owned> snapshot_classes(PythonSnapshot* self);
 Answer<bool> snapshot_holds(PythonSnapshot* self);

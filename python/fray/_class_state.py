@@ -61,8 +61,8 @@ _DESCRIPTIONS = frozenset(
 """Attributes that say how a class was made."""
 
 
-def take_class(cls: type[Any], snapshot: Snapshot, refers: References) -> bool:
-    """Return whether nothing that the class refers to can change unnoticed; add it to the snapshot."""
+def take_class(cls: type[Any], snapshot: Snapshot, refers: References) -> None:
+    """Add the class to the snapshot, and take what it refers to."""
     # Pickling the first object writes this attribute into the class; so it is there before.
     copyreg._slotnames(cls)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     members = snapshot.add_class(cls)
@@ -70,13 +70,12 @@ def take_class(cls: type[Any], snapshot: Snapshot, refers: References) -> bool:
     for name, value in members.items():
         if name in _DESCRIPTIONS or (is_enum and _is_of_enum(cls, name, value)):
             continue
-        if not all(map(refers.take, _parts_of(value))):
-            return False
+        refers.take_all(_parts_of(value))
     for annotation in members.get("__annotations__", {}).values():
         note_classes(annotation, refers)
     members_of_enum = cast("type[enum.Enum]", cls)._member_map_.values() if is_enum else ()
     values_of_enum = [member._value_ for member in members_of_enum]
-    return all(map(refers.take, (*cls.__bases__, type(cls), *values_of_enum)))
+    refers.take_all((*cls.__bases__, type(cls), *values_of_enum))
 
 
 def _is_of_enum(cls: type[Any], name: str, value: Any) -> bool:

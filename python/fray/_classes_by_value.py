@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from fray._functions import MAIN_MODULES, is_importable, thing_in_main
 from fray._recent import Recent
+from fray._references import is_told_by_identity
 from fray._snapshots import Snapshot, snapshot_of
 
 __all__ = ["drop_if_changed", "forget", "load", "load_value", "reduced", "wrapped"]
@@ -172,7 +173,7 @@ def drop_if_changed(cls: type[Any]) -> None:
 
     If it does so in another state, the one before it needs a new token to be loaded once more.
     """
-    if _is_told_by_identity(cls):
+    if is_told_by_identity(cls):
         sent = _sent[cls]
         if sent is not None and not sent.state.holds():
             _sent[cls] = None
@@ -185,7 +186,7 @@ def forget() -> None:
 
 
 def _sent_as(cls: type[Any]) -> _Sent | None:
-    if not _is_told_by_identity(cls):
+    if not is_told_by_identity(cls):
         return None
     sent = _sent[cls]
     if sent is not None and sent.state.holds():
@@ -195,11 +196,6 @@ def _sent_as(cls: type[Any]) -> _Sent | None:
         _sent[cls] = None
         return None
     return _sent.keep(cls, _Sent(state, _new_token(cls)))
-
-
-def _is_told_by_identity(cls: type[Any]) -> bool:
-    kind: type[Any] = type(cls)
-    return kind.__eq__ is type.__eq__ and kind.__hash__ is type.__hash__
 
 
 def _new_token(cls: type[Any]) -> bytes:

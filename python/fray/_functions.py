@@ -7,7 +7,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
-from types import CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -30,6 +30,7 @@ MAIN_MODULES = ("__main__", "__mp_main__")
 
 _OF_NAMES = ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 """Operations of the bodies of classes, which find globals too."""
+_SMALL = (int, float, complex, bool, type(None), ModuleType, FunctionType, BuiltinFunctionType, type)
 _CO_GENERATOR = 0x20
 """A flag of the code of generator functions (`inspect.CO_GENERATOR`)."""
 
@@ -118,20 +119,35 @@ def warn_of_large_function(fn: Any, size: int) -> None:
 
 def _large_function_message(fn: Any, size: int) -> str:
     """Return the text of the warning, with the value that makes the function large."""
+    from fray._units import bytes_text
+
+    largest = _largest_part(fn, size)
+    cause = f", most of which is {largest!r}" if largest else ""
+    return (
+        f"function {name_of(fn)!r} has {bytes_text(size)} when pickled{cause}: each worker gets a copy, and another "
+        "after each change. Put the value with ctx.put() and pass the ref as an argument instead"
+    )
+
+
+def _largest_part(fn: Any, size: int) -> str | None:
+    """Return the name of the largest value that is pickled with a function of `size` bytes."""
+    values = {name: value for name, value in captured_values(fn) if not isinstance(value, _SMALL)}
+    if len(values) <= 1:
+        return next(iter(values), None)
+    # That of a list or an object is without what is in it.
+    memory = {name: sys.getsizeof(value, 0) for name, value in values.items()}
+    largest = max(memory, key=lambda name: memory[name])
+    if memory[largest] > size / 2:
+        return largest
     import pickle
 
     sizes: dict[str, int] = {}
-    for variable, value in captured_values(fn):
+    for name, value in values.items():
         try:
-            sizes[variable] = len(pickle.dumps(value, protocol=5))
+            sizes[name] = len(pickle.dumps(value, protocol=5))
         except Exception:
             continue
-    largest = max(sizes, key=lambda variable: sizes[variable], default=None)
-    cause = f"; the largest part is {largest!r} with {sizes[largest]} bytes" if largest else ""
-    return (
-        f"function {name_of(fn)!r} is {size} bytes when pickled{cause}. "
-        "Put the value with ctx.put() and pass the ref as an argument instead"
-    )
+    return max(sizes, key=lambda name: sizes[name], default=None)
 
 
 def names_in(code: CodeType) -> tuple[str, ...]:

@@ -249,9 +249,9 @@ class Snapshot:
     def add_imported(self, things: list[Any]) -> None:
         """Whether they can be imported is looked at again."""
 
-    def add_container(self, container: Any | None) -> bool:
+    def add_content(self, thing: Any | None) -> Any:
         """
-        Whether the container can be compared by its pickle, which is small and needs nothing of the main script.
+        The functions and classes in a container, an array or another object; None if it could change unnoticed.
         """
 
     def classes(self) -> Any:

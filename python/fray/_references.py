@@ -1,53 +1,125 @@
-"""The values that a function or class refers to: which may change unnoticed, and what else travels with them."""
+"""The values that a function or class refers to: which cannot change, and what else travels with it."""
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, FunctionType, ModuleType
+import copyreg
+import sys
+from collections.abc import Iterable
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
 from fray._functions import is_importable
 
-__all__ = ["References", "note_classes"]
+__all__ = ["References", "has_plain_state", "is_immutable", "is_named_tuple", "is_told_by_identity", "note_classes"]
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, ModuleType)
-_CONTAINERS = (list, dict, set, bytearray)
-_MOST_ITEMS = 1000
-"""Of a container that is looked through for each call."""
+_IMMUTABLE_BY_NAME = {
+    "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
+    "decimal": {"Decimal"},
+    "fractions": {"Fraction"},
+    "re": {"Pattern"},
+    "uuid": {"UUID"},
+}
+"""By the names of their modules, which need not be imported for this."""
+_USUAL_DICT = (type(None), GetSetDescriptorType)
+"""The attribute `__dict__` of a class, unless it makes one of its own."""
+
+
+class _Plain:
+    pass
 
 
 class References:
-    """The functions and classes that something refers to, and the containers.
+    """The functions and classes that something refers to, and what else may change.
 
     Attributes:
-        by_value: those that other processes cannot import.
+        by_value: functions and classes that other processes cannot import.
         by_name: the others.
-        containers: whose content may change.
+        contents: containers, arrays and other objects.
     """
 
-    __slots__ = ("by_name", "by_value", "containers")
+    __slots__ = ("by_name", "by_value", "contents")
 
     def __init__(self) -> None:
         self.by_value: list[Any] = []
         self.by_name: list[Any] = []
-        self.containers: list[Any] = []
+        self.contents: list[Any] = []
 
-    def take(self, value: Any) -> bool:
-        """Return whether nothing in `value` can change unnoticed; functions and classes in it are noted."""
+    def take(self, value: Any) -> None:
+        """Note what there is in `value` that may change, or has to come along."""
         # Exactly these types: a subclass may hold more. A module travels by name; a function of one does too.
         kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
-        if kind in _IMMUTABLE:
-            return True
-        if kind is BuiltinFunctionType:  # a method of an object too, such as the `append` of a list
-            return value.__self__ is None or isinstance(value.__self__, (ModuleType, type))
+        if _is_one_of(kind, _IMMUTABLE):
+            return
         if kind is tuple or kind is frozenset:
-            return all(map(self.take, value))
-        if kind is FunctionType or issubclass(kind, type):
+            self.take_all(value)
+        elif kind is FunctionType or issubclass(kind, type):
             (self.by_name if is_importable(value) else self.by_value).append(value)
-            return True
-        if kind in _CONTAINERS:
-            self.containers.append(value)
-            return len(value) <= _MOST_ITEMS
-        return kind.__module__ == "dataclasses"  # marks, such as that of a default that is made for each object
+        elif kind is BuiltinFunctionType and (value.__self__ is None or isinstance(value.__self__, (ModuleType, type))):
+            return  # else it is a method of an object, such as the `append` of a list
+        elif kind.__module__ != "dataclasses":  # marks, such as that of a default that is made for each object
+            self.contents.append(value)
+
+    def take_all(self, values: Iterable[Any]) -> None:
+        """Take each of the values."""
+        for value in values:
+            self.take(value)
+
+
+def is_told_by_identity(cls: type[Any]) -> bool:
+    """Return whether a class equals itself alone, so that it can be looked up in a table."""
+    kind: type[Any] = type(cls)
+    return kind.__eq__ is type.__eq__ and kind.__hash__ is type.__hash__
+
+
+def _is_one_of(kind: type[Any], kinds: tuple[type[Any], ...]) -> bool:
+    return any(kind is one for one in kinds)  # `in` asks the metaclass, which may say that all are equal
+
+
+def is_immutable(kind: type[Any]) -> bool:
+    """Return whether objects of exactly this class never change, and refer to nothing but their class."""
+    if _is_one_of(kind, _IMMUTABLE):
+        return True
+    if not is_told_by_identity(kind):
+        return False
+    if kind.__name__ in _IMMUTABLE_BY_NAME.get(str(kind.__module__), ()):
+        return True
+    enum, numpy = sys.modules.get("enum"), sys.modules.get("numpy")
+    if enum is not None and isinstance(kind, enum.EnumMeta):  # the class has the values of its members
+        return True
+    if numpy is None or kind.__module__ != "numpy" or not issubclass(kind, numpy.generic):
+        return False
+    return not issubclass(kind, (numpy.void, numpy.object_))
+
+
+def is_named_tuple(kind: type[Any]) -> bool:
+    """Return whether objects of this class are tuples that have nothing besides their items."""
+    return (
+        tuple in kind.__mro__
+        and kind.__dictoffset__ == 0
+        and isinstance(kind.__dict__.get("_fields"), tuple)
+        and _is_pickled_as_usual(kind)
+    )
+
+
+def _is_pickled_as_usual(kind: type[Any]) -> bool:
+    return kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
+
+
+def has_plain_state(kind: type[Any]) -> bool:
+    """Return whether objects of this class have their attributes and nothing else, and are pickled with all of them."""
+    own = kind.__mro__[:-1]
+    return (
+        is_told_by_identity(kind)
+        and kind.__dictoffset__ != 0
+        and kind.__basicsize__ == _Plain.__basicsize__
+        and not any(base.__dict__.get("__slots__") for base in own)
+        and all(type(base.__dict__.get("__dict__")) in _USUAL_DICT for base in own)
+        and _is_pickled_as_usual(kind)
+        and kind.__getstate__ is object.__getstate__
+        and not any(hasattr(kind, name) for name in ("__getnewargs__", "__getnewargs_ex__"))
+        and kind not in copyreg.dispatch_table
+    )
 
 
 def note_classes(annotation: Any, refers: References) -> None:

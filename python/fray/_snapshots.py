@@ -1,21 +1,27 @@
 """When a copy that was sent by value is still good.
 
 A function by value (a closure, a lambda, anything of ``__main__``) is stale as soon as something that it refers to has
-changed: its code, its defaults, its cells and the globals it reads must be the same as when it was sent, and either
-immutable values or functions and classes of which the same is true. Small lists, dicts and sets are compared by what is
-in them. A function that refers to anything else could change unnoticed. See `fray._class_state` for classes.
+changed: its code, its defaults, its cells and the globals it reads must be the same as when it was sent. Of those that
+are functions and classes the same must be true, and the content of lists, arrays and other objects must be the same. A
+function that refers to anything else could change unnoticed. See `fray._class_state` for classes.
 """
 
 from __future__ import annotations
 
+import io
+import pickle
 from types import FunctionType
 from typing import Any
 
 from fray._functions import globals_of
 from fray._native import Snapshot, make_snapshot
 from fray._references import References, note_classes
+from fray.job.interruption import is_from_signal
 
-__all__ = ["Snapshot", "snapshot_of"]
+__all__ = ["Snapshot", "pickle_of", "snapshot_of"]
+
+_MOST_PICKLED_BYTES = 1 << 20
+"""Of an object that is pickled to see whether it has changed; the memory of its arrays does not count."""
 
 
 def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Snapshot | None:
@@ -25,39 +31,44 @@ def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Sna
 
     Args:
         thing: the function or class.
-        by_content: whether small containers are compared; else they count as what could change unnoticed.
+        by_content: whether containers, arrays and other objects are compared; else they could change unnoticed.
     """
     snapshot = make_snapshot()
     seen = {id(thing)}
     to_do: list[Any] = [thing]
-    shares = False
+    has_content = False
+    assigns = False
     for one in to_do:
         refers = References()
         if type(one) is FunctionType:
             use = globals_of(one.__code__)
-            shares = shares or use.are_assigned
-            is_fixed = _take_function(one, snapshot.add_function(one, use.names), refers)
+            assigns = assigns or use.are_assigned
+            if not _take_function(one, snapshot.add_function(one, use.names), refers):
+                return None
         else:
             from fray._class_state import take_class
 
-            is_fixed = take_class(one, snapshot, refers)
-        if not is_fixed:
+            take_class(one, snapshot, refers)
+            if refers.contents:
+                return None  # the methods of a class have globals of their own, in which no change would be seen
+        has_content = has_content or bool(refers.contents)
+        if has_content and not (by_content and _take_contents(snapshot, refers)):
             return None
         snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
-        shares = shares or bool(refers.containers)
-        if refers.containers and not (by_content and all(map(snapshot.add_container, refers.containers))):
-            return None
         for other in refers.by_value:
             if id(other) not in seen:
                 seen.add(id(other))
                 to_do.append(other)
-    if shares and snapshot.classes():
-        return None  # classes come with globals of their own, in which no change of these would be seen
+    classes = snapshot.classes()
+    if classes and (
+        assigns or (has_content and (type(thing) is not FunctionType or not all(map(snapshot_of, classes))))
+    ):
+        return None  # as above
     return snapshot
 
 
 def _take_function(fn: FunctionType, values: list[Any] | None, refers: References) -> bool:
-    """Return whether nothing that the function refers to can change unnoticed."""
+    """Take what a function refers to; return False where that cannot be told."""
     if values is None:  # a cell is empty
         return False
     if fn.__globals__.get("__name__") == "dataclasses":  # the representation holds a set of what it is just writing
@@ -68,4 +79,41 @@ def _take_function(fn: FunctionType, values: list[Any] | None, refers: Reference
         return False
     for annotation in annotations.values():
         note_classes(annotation, refers)
-    return all(map(refers.take, values))
+    refers.take_all(values)
+    return True
+
+
+def _take_contents(snapshot: Snapshot, refers: References) -> bool:
+    """Add the content of containers and objects; return False where it could change unnoticed."""
+    for content in refers.contents:
+        inside = snapshot.add_content(content)
+        if inside is None:
+            return False
+        refers.take_all(inside)  # functions and classes
+    return True
+
+
+def pickle_of(thing: object) -> tuple[bytes, list[pickle.PickleBuffer]] | None:
+    """Return the pickle of an object, with the memory of its arrays; None where it cannot be pickled or is large."""
+    buffers: list[pickle.PickleBuffer] = []
+    file = _Bounded()
+    try:
+        pickle.Pickler(file, 5, buffer_callback=buffers.append).dump(thing)
+    except Exception as error:
+        if is_from_signal(error.__traceback__):
+            raise
+        return None
+    return file.getvalue(), buffers
+
+
+class _Bounded(io.BytesIO):
+    def write(self, data: Any, /) -> int:
+        """Write to memory, up to the limit.
+
+        Raises:
+            OverflowError: there is more.
+        """
+        written = super().write(data)
+        if self.tell() > _MOST_PICKLED_BYTES:
+            raise OverflowError
+        return written

@@ -16,7 +16,7 @@ from tests.chaos.tasks import pid
 from tests.chaos.test_functions import loose_module
 from tests.conformance.gates import Gate
 
-pytestmark = pytest.mark.filterwarnings("ignore:function .* bytes when pickled")
+pytestmark = pytest.mark.filterwarnings("ignore:function .* when pickled")
 
 MIB = 1 << 20
 

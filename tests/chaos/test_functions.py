@@ -140,6 +140,113 @@ def test_closures_made_and_dropped_in_a_loop_never_meet_in_the_cache(ctx: Native
     assert [ctx.get(ctx.run(make(number))) for number in range(1500)] == list(range(1500))
 
 
+STATE = """
+import array, collections, dataclasses, enum, typing
+from concurrent.futures import as_completed
+import numpy as np
+import pandas as pd
+import fray
+
+@dataclasses.dataclass
+class Record:
+    name: str
+    values: list
+
+class Pair(typing.NamedTuple):
+    a: int
+    b: list
+
+class Slotted:
+    __slots__ = ("value",)
+    def __init__(self, value):
+        self.value = value
+
+class Level(enum.Enum):
+    LOW = 1
+
+def double(x):
+    return 2 * x
+
+NUMBERS = list(range(50_000))
+TABLE = {n: str(n) for n in range(20_000)}
+ARRAY = np.zeros(50_000)
+FRAME = pd.DataFrame({"a": np.zeros(2000), "b": ["x"] * 2000})
+RECORDS = [Record(str(n), [n]) for n in range(500)]
+PAIRS = [Pair(n, [n]) for n in range(500)]
+SLOTTED = [Slotted([1])]
+WAYS = {"double": double, "level": Level.LOW}
+WEIGHTS = {"first": [np.ones(5000)]}
+
+def total(_=None):
+    return (sum(NUMBERS), len(TABLE), TABLE.get(7), float(ARRAY.sum()), float(FRAME["a"].sum()), FRAME["b"][3],
+            sum(map(sum, (record.values for record in RECORDS))), sum(pair.b[0] for pair in PAIRS),
+            WAYS["double"](4), WAYS["level"].value, float(WEIGHTS["first"][0].sum()), len(WAYS))
+
+def slotted(_=None):
+    return SLOTTED[0].value, total()
+
+def writes(_=None):
+    ARRAY[0] += 1
+    NUMBERS[0] += 1
+    return ARRAY.flags.writeable
+
+CHANGES = [
+    lambda: NUMBERS.__setitem__(4711, -1),
+    lambda: NUMBERS.append(5),
+    lambda: TABLE.update({7: "seven"}),
+    lambda: TABLE.pop(8),
+    lambda: ARRAY.__setitem__(-1, 2.5),
+    lambda: globals().update(ARRAY=np.ones(10)),
+    lambda: FRAME.__setitem__("a", FRAME["a"] + 1),
+    lambda: FRAME.loc.__setitem__((3, "b"), "y"),
+    lambda: RECORDS[77].values.append(1000),
+    lambda: setattr(RECORDS[78], "values", [3000]),
+    lambda: PAIRS[3].b.__setitem__(0, 100),
+    lambda: SLOTTED[0].value.append(2),
+    lambda: globals().update(double=lambda x: 3 * x) or WAYS.update(double=double),
+    lambda: WEIGHTS["first"][0].__setitem__(1, 9.0),
+    lambda: NUMBERS.__delitem__(slice(5, None)),
+]
+"""
+
+
+@pytest.mark.parametrize("start_method", ["fork", "forkserver"])
+def test_changes_anywhere_in_the_state_of_a_script_are_seen_by_every_way_to_call(start_method: str) -> None:
+    program = f"""{STATE}
+if __name__ == "__main__":
+    with NativeJobContext(cpus=2, start_method={start_method!r}) as ctx, fray.Executor(context=ctx) as pool:
+        for change in [lambda: None, *CHANGES, *CHANGES[2::2]]:
+            change()
+            ways = {{
+                "run": ctx.get([ctx.run(total) for _ in range(3)]),
+                "map": list(ctx.map(total, range(5))),
+                "map of refs": list(ctx.map(total, [ctx.put(1)])),
+                "unordered": list(ctx.map(total, range(3), ordered=False)),
+                "submit": [pool.submit(total).result()],
+                "chunks": list(pool.map(total, range(5), chunksize=2)),
+                "task": [ctx.get(ctx.create_task(total))],
+            }}
+            for way, results in ways.items():
+                assert all(result == total() for result in results), (way, results, total())
+            assert ctx.get(ctx.run(slotted)) == list(ctx.map(slotted, [1]))[0] == slotted()
+        assert ctx.get([ctx.run(writes) for _ in range(3)]) == [True] * 3
+        assert list(ctx.map(writes, range(3))) == [True] * 3
+"""
+    run_driver(program).ok()
+
+
+@pytest.mark.parametrize("data", ["[0]", "Opaque([0])"])
+def test_all_items_of_a_map_see_what_there_was_at_its_first_batch(ctx: NativeJobContext, data: str) -> None:
+    source = "class Opaque(list):\n    __slots__ = ()\n"
+    names = loose_module(f"{source}DATA = {data}\ndef read(_):\n    return DATA[-1]\n")
+    for first in (0, 40):
+        seen = []
+        for value in ctx.map(names["read"], range(40), batch=1, max_in_flight=1):
+            seen.append(value)
+            names["DATA"].append(first + len(seen))
+        assert seen == [first] * 40
+
+
 def test_changes_made_after_the_submission_are_not_seen(ctx: NativeJobContext) -> None:
     held = [0]
 

@@ -6,12 +6,16 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fray._failures import pack_exception
 from fray.job.interruption import is_interrupt
 
-__all__ = ["InitializerFailedError", "call_chunk", "with_initializer"]
+if TYPE_CHECKING:
+    from fray.job.engine import Engine
+    from fray.job.task_options import TaskOptions
+
+__all__ = ["InitializerFailedError", "MappedFunction", "call_chunk", "with_initializer"]
 
 _lock = threading.RLock()
 _pools: dict[str, BaseException | None] = {}
@@ -20,6 +24,30 @@ _pools: dict[str, BaseException | None] = {}
 
 class InitializerFailedError(Exception):
     """An executor's initializer raised; the cause says what."""
+
+
+class MappedFunction:
+    """The function of one `Executor.map`, which all its calls get as it was at the first of them.
+
+    Args:
+        fn: the user's function.
+        carrier: called with it and the arguments, in place of it; None for none.
+    """
+
+    def __init__(self, fn: Callable[..., Any], carrier: Callable[..., Any] | None = None) -> None:
+        self.fn = fn
+        self._carrier = carrier
+        self._started_by: tuple[Engine, Callable[[tuple[Any, ...]], Any]] | None = None
+
+    def start(self, engine: Engine, args: tuple[Any, ...], options: TaskOptions) -> Any:
+        """Return the ref of a new task."""
+        if self._started_by is None or self._started_by[0] is not engine:  # a child of fork() has another one
+            self._started_by = engine, engine.caller(self.fn, options, self._carrier)
+        return self._started_by[1](args)
+
+    def call(self, args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return the same call as a plain one: a function and its arguments."""
+        return (self.fn, args) if self._carrier is None else (self._carrier, (self.fn, *args))
 
 
 def call_chunk(fn: Callable[..., Any], chunk: list[tuple[Any, ...]]) -> tuple[list[Any], bytes | None]:

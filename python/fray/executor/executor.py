@@ -13,7 +13,7 @@ from concurrent import futures
 from typing import Any, TypeVar
 
 from fray._failures import unpack_exception
-from fray.executor.calls import call_chunk
+from fray.executor.calls import MappedFunction, call_chunk
 from fray.executor.future import TaskFuture, checked_seconds
 from fray.executor.pool import CallPool
 from fray.job.context import JobContext
@@ -102,7 +102,8 @@ class Executor(futures.Executor):
         """Return an iterator of ``fn(*items)``, in order. Calls start now; the rest is cancelled when one raises.
 
         Args:
-            fn: called with one item of each iterable.
+            fn: called with one item of each iterable. Workers may get it, and what it refers to, as they are when the
+                first call is sent.
             iterables: taken from until the shortest ends, at once unless `buffersize` is given.
             timeout: seconds from now within which each result must be there.
             chunksize: items for one task.
@@ -118,9 +119,11 @@ class Executor(futures.Executor):
         deadline = None if timeout is None else time.monotonic() + timeout
         items = zip(*iterables, strict=False)
         if chunksize == 1:
-            calls = (self.submit(fn, *arguments) for arguments in items)
+            mapped = MappedFunction(fn)
+            calls = (self._pool.submit(mapped, arguments, {}) for arguments in items)
         else:
-            calls = (self.submit(call_chunk, fn, chunk) for chunk in _chunks(items, chunksize))
+            mapped = MappedFunction(fn, call_chunk)
+            calls = (self._pool.submit(mapped, (chunk,), {}) for chunk in _chunks(items, chunksize))
         started: deque[TaskFuture[Any]] = deque()
         try:
             started.extend(calls if buffersize is None else itertools.islice(calls, buffersize))

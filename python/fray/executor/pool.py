@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakSet
 
 from fray.errors import TaskCancelledError
-from fray.executor.calls import InitializerFailedError, with_initializer
+from fray.executor.calls import InitializerFailedError, MappedFunction, with_initializer
 from fray.executor.future import TaskFuture
 from fray.job.context import JobContext
 from fray.job.interruption import is_from_signal
@@ -25,7 +24,7 @@ from fray.types import TaskOptions
 
 __all__ = ["CallPool"]
 
-Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+Call = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
 class CallPool:
@@ -75,8 +74,14 @@ class CallPool:
 
     # ---- from any thread
 
-    def submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskFuture[Any]:
-        """Start a call, or queue it where as many calls run as may run at once."""
+    def submit(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskFuture[Any]:
+        """Start a call, or queue it where as many calls run as may run at once.
+
+        Args:
+            fn: the function, or a `MappedFunction`.
+            args: positional arguments.
+            kwargs: keyword arguments; a `MappedFunction` has none.
+        """
         future: TaskFuture[Any] = TaskFuture(self)
         try:
             with self._lock:
@@ -146,11 +151,7 @@ class CallPool:
     def _send(self, future: TaskFuture[Any], fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         arrived = MethodType(self._arrived.append, future)  # a partial costs more
         try:
-            if self._wrapper is not None:
-                fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
-            if not callable(fn):
-                self.context.create_task(fn)  # raises the error
-            future.ref = ref = self.context.engine.submit(fn, args, kwargs, self._options)
+            future.ref = ref = self._start(fn, args, kwargs)
             self._watch.add(ref, arrived)
             if future.interrupted:  # perhaps before it had its ref
                 self.context.cancel(ref)
@@ -160,6 +161,23 @@ class CallPool:
             future.finish(None, error)
             arrived()
             self._watch.wake()
+
+    def _start(self, given: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the ref of a task that was started now."""
+        engine = self.context.engine
+        mapped = given if type(given) is MappedFunction else None
+        fn: Any = given if mapped is None else mapped.fn
+        if not callable(fn):
+            self.context.create_task(fn)  # raises the error
+        if mapped is not None and self._wrapper is None:
+            return mapped.start(engine, args, self._options)
+        if mapped is not None:
+            fn, args = mapped.call(args)
+        if self._wrapper is None:
+            return engine.submit(fn, args, kwargs, self._options)
+        if type(fn) is FunctionType:
+            return engine.caller(fn, self._options, self._wrapper)((args, kwargs))
+        return engine.submit(self._wrapper, (fn, args, kwargs), {}, self._options)
 
     def _forget(self, future: TaskFuture[Any]) -> None:
         """Cancel a call whose future nobody gets, and wait no longer for it."""

@@ -18,7 +18,7 @@ from fray._failures import pack_exception
 if TYPE_CHECKING:
     from fray.types import TaskOptions
 
-__all__ = ["BatchResult", "run_batch", "run_one"]
+__all__ = ["BatchResult", "run_batch"]
 
 STEP_SECONDS = 0.000_5
 MAX_STEP = 64
@@ -33,15 +33,19 @@ class BatchResult(NamedTuple):
     seconds: float
 
 
-def run_one(fn: Callable[[Any], Any], retry: TaskOptions | None, item: Any) -> BatchResult:
-    """Do the same as `run_batch` for one item, which is an argument of its own."""
-    return run_batch(fn, retry, None, [item])
-
-
 def run_batch(
-    fn: Callable[[Any], Any], retry: TaskOptions | None, budget: float | None, items: list[Any]
+    fn: Callable[[Any], Any], retry: TaskOptions | None, budget: float | None, items: list[Any], *alone: Any
 ) -> BatchResult:
-    """Call `fn` for each item until one fails or `budget` seconds are over; the first is always called."""
+    """Call `fn` for each item until one fails or `budget` seconds are over; the first is always called.
+
+    Args:
+        fn: called with an item.
+        retry: how often it is called again when it fails; None for once.
+        budget: in seconds; None for no limit.
+        items: of the batch.
+        alone: one item in place of these, as an argument of its own: a ref among the arguments becomes its value.
+    """
+    items = items or list(alone)
     call = fn if retry is None else _with_retries(fn, retry)
     patience = math.inf if budget is None else budget
     source = iter(items)

@@ -54,6 +54,18 @@ class Engine(Protocol):
         Refs among `args` and `kwargs` were not checked: one of another context is a ForeignRefError.
         """
 
+    def caller(
+        self, fn: Callable[..., Any], options: TaskOptions, carrier: Callable[..., Any] | None = None
+    ) -> Callable[[tuple[Any, ...]], Any]:
+        """Return what starts a task of ``fn(*args)``, or of ``carrier(fn, *args)``, given `args`, and returns its ref.
+
+        It is for many calls of one function. A backend may send that once, as it is now; the tasks that one worker runs
+        share its globals then, as those of `submit` do.
+        """
+        if carrier is None:
+            return lambda args: self.submit(fn, args, {}, options)
+        return lambda args: self.submit(carrier, (fn, *args), {}, options)
+
     @abstractmethod
     def cancel(self, ref: Any, force: bool) -> None:
         """Cancel the task of `ref`; no effect on an object that was put or a task that has ended."""

@@ -17,7 +17,7 @@ from operator import length_hint
 from typing import Any, Literal, cast
 
 from fray._failures import unpack_exception
-from fray.job.batches import BatchResult, run_batch, run_one
+from fray.job.batches import BatchResult, run_batch
 from fray.job.engine import Engine
 from fray.job.record import changed
 from fray.job.refs import ObjectRef
@@ -130,6 +130,7 @@ class _Mapper:
         self._retry = None if options.retry_exceptions is False else changed(options, timeout=None, runtime_env=None)
         name = options.name or getattr(fn, "__name__", "map")
         self._options = changed(options, name=name, retry_exceptions=False)
+        self._start: Callable[[tuple[Any, ...]], Any] | None = None
         self._in_flight: deque[_Batch] = deque()
         self._items_out = 0
 
@@ -223,11 +224,12 @@ class _Mapper:
         # It is in flight before it is sent, and has its ref in the step in which that is returned: Ctrl-C may come
         # between any two steps, and the task must be known then, to be cancelled.
         self._in_flight.insert(place, batch)
-        if len(items) == 1:
-            # The item is an argument of its own, so that the engine replaces a ref by its value.
-            batch.sent = self._engine.submit(run_one, (self._fn, self._retry, items[0]), {}, self._options)
-        else:
-            batch.sent = self._engine.submit(run_batch, (self._fn, self._retry, budget, items), {}, self._options)
+        # A single item is an argument of its own, so that the engine replaces a ref by its value.
+        alone = len(items) == 1
+        args: tuple[Any, ...] = (self._retry, None, [], items[0]) if alone else (self._retry, budget, items)
+        if self._start is None:
+            self._start = self._engine.caller(self._fn, self._options, run_batch)
+        batch.sent = self._start(args)
 
     def _first_ready(self) -> _Batch:
         ready, _ = self._engine.wait([batch.ref for batch in self._in_flight], 1, None)

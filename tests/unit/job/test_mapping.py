@@ -19,7 +19,7 @@ class Recorder(LocalJobContext):
         self.submit, self.engine.submit = self.engine.submit, self.counted  # type: ignore[method-assign]
 
     def counted(self, fn, args, kwargs, options):
-        self.sizes.append(len(args[-1]) if fn is batches.run_batch else 1)
+        self.sizes.append(len(args[3]) or 1)
         return self.submit(fn, args, kwargs, options)
 
 

@@ -84,17 +84,51 @@ def test_a_closure_over_a_small_container_is_pickled_again_when_its_content_has_
 
 @pytest.mark.parametrize(
     "held",
-    [object(), Tool(), list(range(5000)), [numpy.zeros(4)], {"a": {"b": numpy.zeros(3000)}}],
+    [Tool(), list(range(5000)), [numpy.zeros(4)], {"a": {"b": numpy.zeros(3000)}}, numpy.zeros(1000)],
     ids=lambda held: type(held).__name__,
 )
-def test_a_closure_over_what_can_change_unseen_is_pickled_every_time(table: FunctionTable, held: object) -> None:
-    if type(held) is object:
-        held = type("Plain", (), {})()
+def test_a_closure_over_a_container_or_an_object_is_pickled_once(table: FunctionTable, held: object) -> None:
+    def read() -> object:
+        return held
+
+    assert same_handle(table, read)
+
+
+def test_a_closure_over_what_can_change_unseen_is_pickled_every_time(table: FunctionTable) -> None:
+    class Slotted:
+        __slots__ = ("value",)
+
+    held = Slotted()
 
     def read() -> object:
         return held
 
     assert not same_handle(table, read)
+
+
+@pytest.mark.parametrize("carrier", [None, max])
+def test_many_calls_share_a_pickle_until_their_function_has_changed(table: FunctionTable, carrier: Any) -> None:
+    held = [1]
+
+    def read() -> object:
+        return held
+
+    first = table.for_calls(read, carrier, None, 0)
+    assert first is not None and table.for_calls(read, carrier, None, 0) is first
+    assert table.for_calls(read, min, None, 0) is not first
+    held.append(2)
+    again = table.for_calls(read, carrier, None, 0)
+    assert again is not None and again is not first
+
+
+@pytest.mark.parametrize("fn", [len, numpy.dot, Tool, Tool.static], ids=lambda fn: fn.__name__)
+def test_what_workers_can_import_is_sent_by_its_name_for_many_calls_too(table: FunctionTable, fn: Any) -> None:
+    assert table.for_calls(fn, max, None, 0) is None
+
+
+def test_what_cannot_be_pickled_is_left_to_who_says_why(table: FunctionTable) -> None:
+    lock = threading.Lock()
+    assert table.for_calls(lambda: lock, max, None, 0) is None
 
 
 def loose(source: str) -> dict[str, Any]:

@@ -52,6 +52,11 @@ class IrisEngine(Engine):
     ) -> Any:
         return self.native.submit(fn, args, kwargs, options)
 
+    def caller(
+        self, fn: Callable[..., Any], options: TaskOptions, carrier: Callable[..., Any] | None = None
+    ) -> Callable[[tuple[Any, ...]], Any]:
+        return self.native.caller(fn, options, carrier)
+
     def cancel(self, ref: Any, force: bool) -> None:
         self.native.cancel(ref, force)
 

@@ -22,7 +22,7 @@ from fray.backend.native.needs import Needs
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
-from fray.errors import ContextClosedError, UnsupportedError
+from fray.errors import ContextClosedError, InfeasibleError, UnsupportedError
 from fray.job.engine import Engine
 from fray.job.frozen import Frozen, most_items_of
 from fray.job.task_options import TaskOptions
@@ -120,6 +120,25 @@ class NativeEngine(Engine):
             return self.submit_as_argument(fn, args, kwargs, options)
         plan = self.plan(options, generator, most_items_of(fn))
         return _native.submit(self.client, handle, plan, args, kwargs or None)
+
+    def caller(
+        self, fn: Callable[..., Any], options: TaskOptions, carrier: Callable[..., Any] | None = None
+    ) -> Callable[[tuple[Any, ...]], Any]:
+        submit = super().caller(fn, options, carrier)
+        if options.retry_exceptions is not False:
+            return submit
+        known = self.functions.for_calls(fn, carrier, options.name, options.max_calls or 0)
+        if known is None:
+            return submit
+        client, (handle, generator) = self.client, known
+        plan = self.plan(options, generator)
+
+        def start(args: tuple[Any, ...]) -> Any:
+            with suppress(InfeasibleError):  # it is too large to travel like that
+                return _native.submit(client, handle, plan, args, None)
+            return submit(args)
+
+        return start
 
     def submit_cpp(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Any:
         if options.max_calls or isinstance(options.retry_exceptions, tuple):

@@ -1,13 +1,15 @@
 """How a callable gets to the workers: by name where they can import it, else by value, pickled once while unchanged.
 
 A function by value (a closure, a lambda, anything of ``__main__``) is pickled again as soon as something that it refers
-to could have changed, see `fray._snapshots`. A function that refers to anything mutable is pickled for every call.
+to has changed, see `fray._snapshots`. A function that refers to what could change unnoticed is pickled for every call.
 So no stale closure runs.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ from fray._sent_functions import SentFunctions
 from fray._snapshots import snapshot_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
 from fray.backend.native.failures import can_pickle
+from fray.errors import SerializationError
 from fray.job.frozen import Frozen
 from fray.job.interruption import is_from_signal
 
@@ -31,7 +34,7 @@ __all__ = ["FunctionTable", "call", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 _MOST_NAME_BYTES = 1 << 20
-_MOST_VALUE_BYTES = 32 << 20
+_MOST_VALUE_BYTES = 64 << 20
 _ENTRY_BYTES = 512
 """The size of an entry of the table with its key and its handle, without what they hold."""
 
@@ -84,6 +87,31 @@ class FunctionTable:
         handle = self._pickled(fn, name, max_calls)
         return handle if state is None else self._by_value.note(key, state, handle)
 
+    def for_calls(
+        self, fn: Any, carrier: Callable[..., Any] | None, name: str | None, max_calls: int
+    ) -> tuple[Any, bool] | None:
+        """Return what `handle` does, of `fn` or of ``partial(carrier, fn)``, for many calls of `fn` as it is now.
+
+        None for what is sent otherwise: what workers can import, C++ code, what captures refs, and what cannot be
+        pickled, of which `handle` or the arguments say why.
+        """
+        if type(fn) is Frozen or is_cpp_function(fn) or is_importable(fn):
+            return None
+        is_function = type(fn) is FunctionType
+        key = (fn, name, max_calls) if carrier is None else (carrier, fn, name, max_calls)
+        known = self._by_value.find(fn, key) if is_function else None
+        if known is not None:
+            return known
+        state = snapshot_of(fn) if is_function else None
+        try:
+            if carrier is None:
+                handle = self._pickled(fn, name, max_calls)
+            else:
+                handle = self._pickled(partial(carrier, fn), name or name_of(carrier), max_calls, fn)
+        except (HoldsRefs, SerializationError):
+            return None
+        return handle if state is None else self._by_value.note(key, state, handle)
+
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
         """Return what `handle` returned for `fn`, or None where the table has dropped it."""
         return self._by_value.find(fn, (fn, name, max_calls))
@@ -92,7 +120,7 @@ class FunctionTable:
         handle, _ = self._pickled(fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
 
-    def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
+    def _pickled(self, fn: Any, name: str | None, max_calls: int, of_user: Any = None) -> tuple[Any, bool]:
         try:
             payload = dumps_functions(fn) or _dumps(fn)
         except Exception as error:
@@ -104,7 +132,7 @@ class FunctionTable:
 
             raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
         if len(payload) > _LARGE_BYTES:
-            warn_of_large_function(fn, len(payload))
+            warn_of_large_function(fn if of_user is None else of_user, len(payload))
         if self._needs is not None:
             self._needs.see_pickle(payload)
         return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)

@@ -1,0 +1,415 @@
+#include "content.h"
+
+#define XXH_INLINE_ALL  // header only, so that no library has to be shipped
+#include <xxhash.h>
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "gil.h"
+#include "main_reference.h"
+#include "values.h"
+
+namespace fray::python {
+
+namespace {
+
+PyObject* slot_is_immutable = nullptr;
+PyObject* slot_is_named_tuple = nullptr;
+PyObject* slot_has_plain_state = nullptr;
+PyObject* slot_pickle_of = nullptr;
+
+constexpr std::size_t kMostParts = 100'000;  // containers; each is copied
+constexpr std::size_t kMostPickled = 1'000;  // objects that are pickled one by one
+constexpr Py_ssize_t kLargeBytes = 1 << 20;  // other threads may run while so many are hashed
+
+bool is_array(PyObject* object) { return std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
+
+bool supports_weak_references(PyObject* object) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
+#else
+  return Py_TYPE(object)->tp_weaklistoffset > 0;
+#endif
+}
+
+bool is_held_weakly(PyObject* object) {
+  return supports_weak_references(object) && !PyFunction_Check(object) && !PyType_Check(object) &&
+         !PyModule_Check(object) && !PyCFunction_Check(object) && !PyAnySet_CheckExact(object);
+}
+
+class Hash {
+ public:
+  Hash() { XXH3_128bits_reset(&state_); }
+
+  void add(const void* bytes, std::size_t size) { XXH3_128bits_update(&state_, bytes, size); }
+
+  void add_number(Py_ssize_t number) { add(&number, sizeof number); }
+
+  void add_text(std::string_view text) {
+    add_number(static_cast<Py_ssize_t>(text.size()));
+    add(text.data(), text.size());
+  }
+
+  Digest digest() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
+    return {hash.low64, hash.high64};
+  }
+
+ private:
+  XXH3_state_t state_;
+};
+
+void add_memory(const Py_buffer& view, bool may_yield, Hash* hash) {
+  hash->add_number(view.len);
+  std::optional<GilReleased> released;
+  if (may_yield && view.len >= kLargeBytes) released.emplace();
+  hash->add(view.buf, static_cast<std::size_t>(view.len));
+}
+
+// False, with no exception set, where the object's memory does not say what is in it.
+bool hash_memory(PyObject* object, Hash* hash) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::string_view format = view.format == nullptr ? "B" : view.format;
+  const bool is_plain = PyBuffer_IsContiguous(&view, 'A') == 1 && format.find('O') == std::string_view::npos;
+  if (is_plain) {
+    hash->add_text(format);
+    hash->add_number(view.itemsize);
+    hash->add_number(view.readonly);
+    hash->add_number(view.ndim);
+    for (int i = 0; i < view.ndim; ++i) {
+      hash->add_number(view.shape[i]);
+      hash->add_number(view.strides[i]);
+    }
+    // A bytearray refuses to grow while somebody looks at its memory, so other threads must not run.
+    add_memory(view, is_array(object), hash);
+  }
+  PyBuffer_Release(&view);
+  return is_plain;
+}
+
+// 1; 0 where it cannot be pickled, is large, or needs the main script; -1 with an exception set.
+int hash_pickle(PyObject* object, Hash* hash) {
+  if (imported(&slot_pickle_of, "fray._snapshots", "pickle_of") == nullptr) return -1;
+  Owned pickled(PyObject_CallOneArg(slot_pickle_of, object));
+  if (!pickled) return -1;
+  if (pickled.get() == Py_None) return 0;
+  PyObject* text = PyTuple_GET_ITEM(pickled.get(), 0);
+  PyObject* buffers = PyTuple_GET_ITEM(pickled.get(), 1);
+  const std::string_view bytes(PyBytes_AS_STRING(text), static_cast<std::size_t>(PyBytes_GET_SIZE(text)));
+  if (refers_to_main(bytes)) return 0;
+  hash->add_text(bytes);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(buffers); ++i) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(PyList_GET_ITEM(buffers, i), &view, PyBUF_ANY_CONTIGUOUS) != 0) return -1;
+    hash->add_number(view.readonly);
+    add_memory(view, true, hash);
+    PyBuffer_Release(&view);
+  }
+  return 1;
+}
+
+Py_ssize_t size_of(PyObject* dict) { return dict == nullptr ? 0 : PyDict_GET_SIZE(dict); }
+
+bool has_same_items(PyObject* list, PyObject* then) {
+  const Py_ssize_t size = PyTuple_GET_SIZE(then);
+  if (PyList_GET_SIZE(list) != size) return false;
+  PyObject** items = reinterpret_cast<PyListObject*>(list)->ob_item;
+  return std::memcmp(items, reinterpret_cast<PyTupleObject*>(then)->ob_item,
+                     static_cast<std::size_t>(size) * sizeof(PyObject*)) == 0;
+}
+
+// The order in which a set gives its members stays while nothing is added to it or removed.
+int has_same_members(PyObject* set, PyObject* then) {
+  const Py_ssize_t size = PyTuple_GET_SIZE(then);
+  if (PySet_GET_SIZE(set) != size) return 0;
+  Owned each(PyObject_GetIter(set));
+  if (!each) return -1;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    Owned member(PyIter_Next(each.get()));
+    if (!member) return PyErr_Occurred() != nullptr ? -1 : 0;
+    if (member.get() != PyTuple_GET_ITEM(then, i)) return 0;
+  }
+  return 1;
+}
+
+// Python 3.11 numbers all changes of all dicts; later versions do not any more. 0 where it does not.
+std::uint64_t version_of(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030C0000
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+  static_cast<void>(dict);
+  return 0;
+#endif
+}
+
+bool has_same_version(PyObject* dict, std::uint64_t then) { return then != 0 && then == version_of(dict); }
+
+int has_same_attributes(PyObject* object, const ContentPart& then) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != then.cls.get()) return 0;
+  Owned attributes(PyObject_GenericGetDict(object, nullptr));
+  if (!attributes) return -1;
+  return has_same_version(attributes.get(), then.version) || has_same_entries(attributes.get(), then.copy.get());
+}
+
+// Finds all containers below one, each once.
+class ContentWalk {
+ public:
+  ContentWalk(std::vector<ContentPart>* parts, PyObject* refers) : parts_(parts), refers_(refers) {}
+
+  int run(PyObject* root) {
+    int answer = take(root);
+    while (answer == 1 && !to_do_.empty()) {
+      PyObject* next = to_do_.back();
+      to_do_.pop_back();
+      answer = PyDict_CheckExact(next) ? take_entries(next) : take_items(next);
+    }
+    return answer;
+  }
+
+ private:
+  using By = ContentPart::By;
+
+  int take(PyObject* value) {
+    PyTypeObject* kind = Py_TYPE(value);
+    if (kind == &PyLong_Type || kind == &PyUnicode_Type || kind == &PyFloat_Type || kind == &PyBool_Type ||
+        kind == &PyBytes_Type || value == Py_None) {
+      return 1;
+    }
+    if (kind == &PyTuple_Type) return is_all_constants(value) || !see(value) ? 1 : queue(value);
+    if (kind == &PyList_Type) return see(value) ? copied(value, By::kItems, PyList_AsTuple(value)) : 1;
+    if (kind == &PyDict_Type)
+      return see(value) ? copied(value, By::kEntries, PyDict_Copy(value), version_of(value)) : 1;
+    if (kind == &PySet_Type) return see(value) ? copied(value, By::kMembers, PySequence_Tuple(value)) : 1;
+    if (kind == &PyFrozenSet_Type) return see(value) ? take_frozen(value) : 1;
+    if (PyFunction_Check(value) || PyType_Check(value)) return refer(value);
+    return take_other(value);
+  }
+
+  int take_items(PyObject* tuple) {
+    int answer = 1;
+    for (Py_ssize_t i = 0; answer == 1 && i < PyTuple_GET_SIZE(tuple); ++i) answer = take(PyTuple_GET_ITEM(tuple, i));
+    return answer;
+  }
+
+  int take_entries(PyObject* dict) {
+    int answer = 1;
+    Py_ssize_t place = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    while (answer == 1 && PyDict_Next(dict, &place, &key, &value)) {
+      answer = take(key);
+      if (answer == 1) answer = take(value);
+    }
+    return answer;
+  }
+
+  // Items of tuples are compared nowhere: only what is in them can change.
+  int take_frozen(PyObject* set) {
+    Owned members(PySequence_Tuple(set));
+    if (!members) return -1;
+    const int answer = is_all_constants(members.get()) ? 1 : queue(members.get());
+    kept_.push_back(std::move(members));
+    return answer;
+  }
+
+  int take_other(PyObject* value) {
+    Kind* kind = kind_of(Py_TYPE(value));
+    if (kind == nullptr) return -1;
+    switch (*kind) {
+      case Kind::kImmutable:
+        return 1;
+      case Kind::kNamedTuple:
+        return is_all_constants(value) || !see(value) ? 1 : queue(value);
+      case Kind::kPlain:
+        return see(value) ? take_attributes(value) : 1;
+      case Kind::kOther:
+        return see(value) ? take_opaque(value) : 1;
+    }
+    return 0;
+  }
+
+  int take_attributes(PyObject* value) {
+    Owned attributes(PyObject_GenericGetDict(value, nullptr));
+    if (!attributes) return -1;
+    return copied(value, By::kAttributes, PyDict_Copy(attributes.get()), version_of(attributes.get()));
+  }
+
+  int take_opaque(PyObject* value) {
+    ContentPart part{By::kMemory, Compared(value), {}};
+    if (part.container.is_unsettled_array(value)) part.container.hold();
+    if (part.container.is_lost()) return -1;
+    Hash hash;
+    if (!(PyByteArray_CheckExact(value) || is_array(value)) || !hash_memory(value, &hash)) {
+      part.by = By::kPickle;
+      if (++pickled_ > kMostPickled) return 0;
+      const int answer = hash_pickle(value, &hash);
+      if (answer != 1) return answer;
+    }
+    part.digest = hash.digest();
+    return add(std::move(part));
+  }
+
+  enum class Kind : std::uint8_t { kImmutable, kNamedTuple, kPlain, kOther };
+
+  // Asks Python once for each class. Null with an exception set.
+  Kind* kind_of(PyTypeObject* type) {
+    auto* cls = reinterpret_cast<PyObject*>(type);
+    if (auto known = kinds_.find(cls); known != kinds_.end()) return &known->second;
+    const std::tuple<PyObject**, const char*, Kind> questions[] = {
+        {&slot_is_immutable, "is_immutable", Kind::kImmutable},
+        {&slot_is_named_tuple, "is_named_tuple", Kind::kNamedTuple},
+        {&slot_has_plain_state, "has_plain_state", Kind::kPlain}};
+    Kind found = Kind::kOther;
+    for (const auto& [slot, question, kind] : questions) {
+      if (imported(slot, "fray._references", question) == nullptr) return nullptr;
+      Owned answer(PyObject_CallOneArg(*slot, cls));
+      if (!answer) return nullptr;
+      if (answer.get() != Py_True) continue;
+      found = kind;
+      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && refer(cls) != 1) return nullptr;
+      break;
+    }
+    return &(kinds_[cls] = found);
+  }
+
+  static bool is_all_constants(PyObject* tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+      PyTypeObject* kind = Py_TYPE(PyTuple_GET_ITEM(tuple, i));
+      if (kind != &PyLong_Type && kind != &PyUnicode_Type && kind != &PyFloat_Type && kind != &PyBool_Type &&
+          kind != &PyBytes_Type && kind != Py_TYPE(Py_None)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  int copied(PyObject* container, By by, PyObject* copy, std::uint64_t version = 0) {
+    ContentPart part{by, Compared(container), Owned(copy)};
+    part.version = version;
+    if (by == By::kAttributes) part.cls = Owned(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(container))));
+    if (!part.copy || part.container.is_lost()) return -1;
+    to_do_.push_back(copy);
+    return add(std::move(part));
+  }
+
+  int add(ContentPart part) {
+    parts_->push_back(std::move(part));
+    return parts_->size() <= kMostParts;
+  }
+
+  int queue(PyObject* tuple) {
+    to_do_.push_back(tuple);
+    return 1;
+  }
+
+  int refer(PyObject* thing) { return !see(thing) || PyList_Append(refers_, thing) == 0 ? 1 : -1; }
+
+  bool see(PyObject* value) { return seen_.insert(value).second; }
+
+  std::vector<ContentPart>* parts_;
+  PyObject* refers_;
+  std::vector<PyObject*> to_do_;  // tuples and dicts: copies, which the parts hold, or what these contain
+  std::vector<Owned> kept_;
+  std::unordered_set<PyObject*> seen_;
+  std::unordered_map<PyObject*, Kind> kinds_;
+  std::size_t pickled_ = 0;
+};
+
+}  // namespace
+
+Compared::Compared(PyObject* object) {
+  if (object != nullptr && is_array(object)) {
+    how_ = How::kByMemory;
+    array_ = object;
+  } else if (object != nullptr && is_held_weakly(object)) {
+    how_ = How::kWeakly;
+    held_ = Owned(PyWeakref_NewRef(object, nullptr));
+  } else {
+    held_ = Owned(Py_XNewRef(object));
+  }
+}
+
+PyObject* Compared::get() const {
+  if (how_ == How::kByMemory) return array_;
+  if (how_ == How::kStrongly || !held_) return held_.get();
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* object = nullptr;
+  if (PyWeakref_GetRef(held_.get(), &object) <= 0) return nullptr;
+  Py_DECREF(object);  // whoever else holds it does so until this thread gives up the GIL
+  return object;
+#else
+  PyObject* object = PyWeakref_GET_OBJECT(held_.get());
+  return object == Py_None ? nullptr : object;
+#endif
+}
+
+bool Compared::is(PyObject* now) const {
+  if (how_ == How::kStrongly) return now == held_.get();
+  if (now == nullptr) return false;
+  if (how_ == How::kWeakly) return now == get();
+  // Another array at the same address counts as the same if it is equal.
+  if (now != array_ || !is_array(now)) return false;
+  Owned held(Py_NewRef(now));
+  return digest_of_array(now) == digest_;
+}
+
+void Compared::hold() {
+  how_ = How::kStrongly;
+  held_ = Owned(Py_NewRef(std::exchange(array_, nullptr)));
+}
+
+std::optional<Digest> digest_of_array(PyObject* object) {
+  Hash hash;
+  if (!is_array(object) || !hash_memory(object, &hash)) return std::nullopt;
+  return hash.digest();
+}
+
+bool has_same_entries(PyObject* now, PyObject* then) {
+  if (size_of(now) != size_of(then)) return false;
+  if (size_of(now) == 0) return true;
+  Py_ssize_t place = 0;
+  Py_ssize_t other_place = 0;
+  PyObject *key = nullptr, *value = nullptr, *other_key = nullptr, *other_value = nullptr;
+  while (PyDict_Next(now, &place, &key, &value)) {
+    if (!PyDict_Next(then, &other_place, &other_key, &other_value)) return false;
+    if (key != other_key || value != other_value) return false;
+  }
+  return true;
+}
+
+int take_content(PyObject* root, std::vector<ContentPart>* parts, PyObject* refers) {
+  return ContentWalk(parts, refers).run(root);
+}
+
+int is_as_it_was(const ContentPart& then) {
+  Owned container(Py_XNewRef(then.container.get()));
+  if (!container) return 0;
+  Hash hash;
+  switch (then.by) {
+    case ContentPart::By::kItems:
+      return has_same_items(container.get(), then.copy.get());
+    case ContentPart::By::kMembers:
+      return has_same_members(container.get(), then.copy.get());
+    case ContentPart::By::kEntries:
+      return has_same_version(container.get(), then.version) || has_same_entries(container.get(), then.copy.get());
+    case ContentPart::By::kAttributes:
+      return has_same_attributes(container.get(), then);
+    case ContentPart::By::kMemory:
+      if (!hash_memory(container.get(), &hash)) return 0;
+      break;
+    case ContentPart::By::kPickle:
+      if (const int answer = hash_pickle(container.get(), &hash); answer != 1) return answer;
+      break;
+  }
+  return hash.digest() == then.digest;
+}
+
+}  // namespace fray::python

@@ -1,0 +1,338 @@
+"""`snapshot_of` looks into lists, arrays and objects: a change anywhere in them is seen, nothing else is one."""
+
+from __future__ import annotations
+
+import array
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import gc
+import threading
+import typing
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+from fray._snapshots import snapshot_of
+
+
+def reader(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def holds(value: Any, change: Callable[[Any], object]) -> bool:
+    """Return whether a snapshot of a function that reads the value still holds after the change."""
+    state = snapshot_of(reader(value))
+    assert state is not None
+    assert state.holds() and state.holds()
+    change(value)
+    return state.holds()
+
+
+class Plain:
+    kind = "plain"
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@dataclasses.dataclass
+class Record:
+    name: str
+    values: list[int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fixed:
+    values: list[int]
+
+
+class Pair(typing.NamedTuple):
+    first: Any
+    second: Any
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Same(type):
+    """Its classes equal everything."""
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    def __hash__(cls) -> int:
+        return 1
+
+
+class Strange(metaclass=Same):
+    def __init__(self) -> None:
+        self.value = 1
+
+
+class Counted(dict[str, int]):
+    pass
+
+
+def structured() -> Any:
+    return numpy.zeros(3, [("Odd", "f8"), ("n", "i4")])
+
+
+def change_far_down(value: Any) -> None:
+    (inner,) = value[0]["a"][0][1][0]
+    inner[1].second[1].append(4)
+
+
+CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "an item of a long list": (lambda: list(range(100_000)), lambda value: value.__setitem__(77_777, -1)),
+    "an item for an equal one": (lambda: [1.0, 2.0], lambda value: value.__setitem__(0, 1)),
+    "the order of a list": (lambda: ["a", "b"], lambda value: value.reverse()),
+    "a list far down": (lambda: [{"a": ({1: [[(1, Pair(1, (2, [3])))]]},)}], change_far_down),
+    "an entry of a large dict": (lambda: {n: str(n) for n in range(50_000)}, lambda value: value.update({7: "x"})),
+    "an entry that goes": (lambda: dict.fromkeys(range(5000)), lambda value: value.pop(4999)),
+    "a member of a set": (lambda: set(range(5000)), lambda value: value.symmetric_difference_update({1, -5})),
+    "a member for an equal one": (lambda: {1.0}, lambda value: (value.clear(), value.add(1))),
+    "a byte": (lambda: bytearray(5000), lambda value: value.__setitem__(4321, 1)),
+    "an element": (lambda: numpy.zeros(1 << 18), lambda value: value.__setitem__(200_000, 1e-300)),
+    "the sign of a zero": (lambda: numpy.zeros(4), lambda value: numpy.negative(value, out=value)),
+    "an element of a view": (lambda: numpy.zeros((8, 8))[::2, 1:3], lambda value: value.__setitem__((1, 1), 1)),
+    "an element in columns": (lambda: numpy.zeros((8, 8), order="F"), lambda value: value.__setitem__((1, 1), 1)),
+    "an element behind a view": (lambda: numpy.zeros(9)[2:5], lambda value: value.base.__setitem__(3, 1)),
+    "a field": (structured, lambda value: value["n"].__setitem__(1, 7)),
+    "a time": (lambda: numpy.zeros(3, "M8[s]"), lambda value: value.__setitem__(1, numpy.datetime64(5, "s"))),
+    "an object in an array": (lambda: numpy.array([[1], [2]], object), lambda value: value[1].__setitem__(0, [5])),
+    "a text in an array": (lambda: numpy.array(["a", "bc"]), lambda value: value.__setitem__(0, "d")),
+    "a number without dimensions": (lambda: numpy.array(1.5), lambda value: value.fill(2)),
+    "the shape": (lambda: numpy.zeros(6), lambda value: setattr(value, "shape", (2, 3))),
+    "the type of elements": (lambda: numpy.zeros(6), lambda value: setattr(value, "dtype", "i8")),
+    "whether it can be written": (lambda: numpy.zeros(6), lambda value: value.setflags(write=False)),
+    "an array in a dict": (lambda: {"w": [numpy.zeros(9)]}, lambda value: value["w"][0].__setitem__(1, 1)),
+    "an array of the standard library": (lambda: array.array("d", [1, 2]), lambda value: value.append(3)),
+    "a cell of a frame": (
+        lambda: pandas.DataFrame({"a": numpy.zeros(5000), "b": ["x"] * 5000}),
+        lambda value: value.__setitem__("a", value["a"] + 1),
+    ),
+    "a text of a frame": (
+        lambda: pandas.DataFrame({"a": numpy.zeros(50), "b": ["x"] * 50}),
+        lambda value: value.loc.__setitem__((3, "b"), "y"),
+    ),
+    "an attribute": (lambda: Plain(a=1), lambda value: setattr(value, "a", 2)),
+    "an attribute more": (lambda: Plain(a=1), lambda value: setattr(value, "b", 2)),
+    "an attribute that goes": (lambda: Plain(a=1), lambda value: delattr(value, "a")),
+    "all attributes": (lambda: Plain(a=1), lambda value: setattr(value, "__dict__", {"a": 1.0})),
+    "an attribute far down": (lambda: [Plain(a=Plain(b=[1]))], lambda value: value[0].a.b.append(2)),
+    "the class of an object": (lambda: Plain(a=1), lambda value: setattr(value, "__class__", Record)),
+    "a slot": (lambda: Slotted(1), lambda value: setattr(value, "value", 2)),
+    "what a slot holds": (lambda: [Slotted([1])], lambda value: value[0].value.append(2)),
+    "a field of a record": (lambda: [Record("a", [1])], lambda value: value[0].values.append(2)),
+    "what a frozen record holds": (lambda: Fixed([1]), lambda value: value.values.append(2)),
+    "what a named tuple holds": (lambda: [Pair(1, [2])], lambda value: value[0].second.append(2)),
+    "an entry of a subclass of dict": (lambda: Counted(a=1), lambda value: value.update(a=2)),
+    "a queue": (lambda: collections.deque([1]), lambda value: value.append(2)),
+    "an object of an odd class": (lambda: [Strange()], lambda value: setattr(value[0], "value", 2)),
+    "a list that a method belongs to": (lambda: [1].append, lambda value: value(2)),
+    "a list in itself": (lambda: in_itself([1]), lambda value: value[1].__setitem__(0, 2)),
+}
+
+
+def in_itself(value: list[Any]) -> list[Any]:
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_seen_of(what: str) -> None:
+    make, change = CHANGES[what]
+    assert not holds(make(), change)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [datetime.date(2026, 1, 2), decimal.Decimal("1.5"), Color.RED, numpy.float32(1), 1j, range(3), ...] * 1000,
+        [Pair(n, (str(n), None)) for n in range(5000)],
+        [Record(str(n), [n]) for n in range(5000)],
+        {str(n): {"n": [n]} for n in range(5000)},
+        pandas.DataFrame({"a": numpy.zeros(300_000)}),
+        {"len": len, "dumps": collections.OrderedDict},
+    ],
+    ids=lambda value: type(next(iter(value), None)).__name__,
+)
+def test_what_is_as_it_was_counts_as_unchanged(value: Any) -> None:
+    assert holds(value, lambda _: gc.collect())
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, {1}, numpy.zeros(4)], ids=lambda value: type(value).__name__)
+def test_a_change_that_was_taken_back_counts_as_none(value: Any) -> None:
+    def there_and_back(value: Any) -> None:
+        if isinstance(value, set):
+            value.add(2)
+            value.discard(2)
+        else:
+            key = "a" if isinstance(value, dict) else 0
+            before = value[key]
+            value[key] = 5
+            value[key] = before
+
+    assert holds(value, there_and_back)
+
+
+class Endless:
+    def __reduce__(self) -> Any:
+        return Endless, ([bytes(1000) for _ in range(100_000)],)
+
+
+class Refusing:
+    def __reduce__(self) -> Any:
+        raise RuntimeError("not this one")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        threading.Lock(),
+        [1, [threading.Lock()]],
+        Refusing(),
+        Endless(),
+        [Slotted(n) for n in range(1001)],
+        [[] for _ in range(100_001)],
+        (item for item in ()),
+    ],
+    ids=["lock", "lock in a list", "refusing", "too large", "too many objects", "too many lists", "generator"],
+)
+def test_what_cannot_be_compared_has_no_snapshot(value: Any) -> None:
+    assert snapshot_of(reader(value)) is None
+
+
+def test_lists_in_lists_are_followed_as_deep_as_they_go() -> None:
+    innermost: list[Any] = []
+    value = innermost
+    for _ in range(50_000):
+        value = [value]
+    assert not holds(value, lambda _: innermost.append(1))
+    while value:  # freed one by one: all at once would take the stack of C
+        value = value.pop() if value[0] != 1 else []
+
+
+def test_an_interrupt_while_an_object_is_pickled_is_raised() -> None:
+    class Interrupted:
+        def __reduce__(self) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        snapshot_of(reader(Interrupted()))
+
+
+@pytest.mark.parametrize("make", [lambda: numpy.zeros(5), lambda: Plain(a=1), lambda: pandas.DataFrame({"a": [1]})])
+def test_an_array_or_object_that_the_program_drops_is_not_kept(make: Callable[[], Any]) -> None:
+    inside: dict[str, Any] = {"__name__": "__main__", "value": make()}
+    exec("def read(): return value", inside)
+    state = snapshot_of(inside["read"])
+    assert state is not None and state.holds()
+    gone = weakref.ref(inside["value"])
+    inside["value"] = None
+    gc.collect()
+    assert gone() is None
+    assert not state.holds()
+
+
+def test_an_array_can_be_resized_in_place_although_functions_read_it() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__", "value": numpy.zeros(5)}
+    exec("def read(): return value", inside)
+    state = snapshot_of(inside["read"])
+    assert state is not None and state.holds()
+    inside["value"].resize(10)
+    assert not state.holds()
+
+
+def test_an_array_that_two_functions_name_is_compared_for_both() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__", "value": numpy.zeros(5)}
+    exec("def other(): return value\ndef read(more=value): return other(), value", inside)
+    state = snapshot_of(inside["read"])
+    assert state is not None and state.holds()
+    inside["value"][1] = 2
+    assert not state.holds()
+    state = snapshot_of(inside["read"])
+    assert state is not None and state.holds()
+    inside["value"] = inside["value"].copy()
+    assert not state.holds(), "it is the default no more"
+
+
+def test_functions_and_classes_in_containers_are_looked_into() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    source = "limit = 1\ndef one(): return limit\nclass Two: size = 1\nways = {'one': one, 'two': [Two()]}"
+    exec(f"{source}\ndef read(): return ways", inside)
+    state = snapshot_of(inside["read"])
+    assert state is not None and state.holds()
+    assert state.classes() == [inside["Two"]]
+    inside["limit"] = 2
+    assert not state.holds()
+    state = snapshot_of(inside["read"])
+    assert state is not None
+    inside["Two"].size = 2
+    assert not state.holds()
+
+
+def test_a_function_may_read_a_list_and_use_a_class_that_does_not() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(
+        "rows = [1]\nclass Row:\n    def use(self): return 1\nclass Other:\n    def use(self): return rows\n"
+        "def plain(): return Row(), rows\ndef shared(): return Other(), rows\ndef all_of_it(): return Row, Other, [1]",
+        inside,
+    )
+    assert snapshot_of(inside["plain"]) is not None
+    assert snapshot_of(inside["shared"]) is None, "its class brings a list of its own"
+    assert snapshot_of(inside["all_of_it"]) is None
+    assert snapshot_of(inside["Other"]) is None
+
+
+def test_objects_that_refer_to_their_snapshot_are_collected() -> None:
+    class Holder:
+        state: Any = None
+
+    holder = Holder()
+    holder.state = snapshot_of(reader([holder]))
+    assert holder.state is not None
+    gone = weakref.ref(holder)
+    del holder
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_thread_that_changes_what_is_compared_does_no_harm() -> None:
+    value: dict[Any, Any] = {"list": list(range(1000)), "set": set(range(1000)), "array": numpy.zeros(1 << 17)}
+    end = threading.Event()
+
+    def change() -> None:
+        while not end.is_set():
+            value["list"].append(len(value["list"]))
+            value["set"].add(len(value["set"]))
+            value[len(value)] = []
+            value["array"][0] += 1
+            if len(value) > 500:
+                for key in [key for key in value if isinstance(key, int)]:
+                    del value[key]
+                value["list"].clear()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(30):
+            state = snapshot_of(reader(value))
+            assert state is None or state.holds() in (True, False)
+    finally:
+        end.set()
+        thread.join()
