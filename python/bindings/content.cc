@@ -122,6 +122,7 @@ Py_ssize_t size_of(PyObject* dict) { return dict == nullptr ? 0 : PyDict_GET_SIZ
 bool has_same_items(PyObject* list, PyObject* then) {
   const Py_ssize_t size = PyTuple_GET_SIZE(then);
   if (PyList_GET_SIZE(list) != size) return false;
+  if (size == 0) return true;  // an empty list has no memory for items
   PyObject** items = reinterpret_cast<PyListObject*>(list)->ob_item;
   return std::memcmp(items, reinterpret_cast<PyTupleObject*>(then)->ob_item,
                      static_cast<std::size_t>(size) * sizeof(PyObject*)) == 0;

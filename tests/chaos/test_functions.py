@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fray import Executor
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.harness import run_driver
@@ -235,9 +236,9 @@ if __name__ == "__main__":
     run_driver(program).ok()
 
 
-@pytest.mark.parametrize("data", ["[0]", "Opaque([0])"])
+@pytest.mark.parametrize("data", ["[0]", "Opaque([0])", "[bytearray(2 << 20), 0]", "[numpy.zeros(200_000), 0]"])
 def test_all_items_of_a_map_see_what_there_was_at_its_first_batch(ctx: NativeJobContext, data: str) -> None:
-    source = "class Opaque(list):\n    __slots__ = ()\n"
+    source = "import numpy\nclass Opaque(list):\n    __slots__ = ()\n"
     names = loose_module(f"{source}DATA = {data}\ndef read(_):\n    return DATA[-1]\n")
     for first in (0, 40):
         seen = []
@@ -245,6 +246,24 @@ def test_all_items_of_a_map_see_what_there_was_at_its_first_batch(ctx: NativeJob
             seen.append(value)
             names["DATA"].append(first + len(seen))
         assert seen == [first] * 40
+
+
+def test_workers_share_large_arrays_that_the_function_of_a_map_reads(ctx: NativeJobContext) -> None:
+    names = loose_module(
+        "import numpy\nDATA = numpy.zeros(2_000_000)\n"
+        "def read(step):\n    return DATA.flags.writeable, DATA[step]\n"
+        "def stream(step):\n    yield DATA[step]\n"
+    )
+    for number in range(3):
+        names["DATA"][5] = number
+        assert list(ctx.map(names["read"], range(10)))[5] == (False, number)
+        assert list(ctx.map(names["stream"], range(10)))[5] == [number]
+        with Executor(context=ctx) as pool:
+            assert list(pool.map(names["read"], range(10)))[5][1] == number
+            assert list(pool.map(names["read"], range(10), chunksize=3))[5][1] == number
+        with Executor(context=ctx, initializer=print, initargs=("begins",)) as pool:
+            assert list(pool.map(names["read"], range(10), chunksize=3))[5][1] == number
+            assert pool.submit(names["read"], 5).result()[1] == number
 
 
 def test_changes_made_after_the_submission_are_not_seen(ctx: NativeJobContext) -> None:

@@ -142,7 +142,8 @@ class JobContext:
         """Return an iterator of ``fn(item)`` for every item; nothing runs before its first step.
 
         Args:
-            fn: called with one item. Workers may get it, and what it refers to, as they are at the first step.
+            fn: called with one item. Workers may get it, and what it refers to, as they are at the first step; they may
+                share arrays of 1 MiB and more among that, and cannot write to those.
             items: any iterable, also an endless one; taken from only as results are taken.
             batch: items for one task. ``"auto"`` starts with one and aims at 20 ms for a task.
             ordered: results in the order of the items; False gives each as soon as it is there.

@@ -13,6 +13,14 @@
 #include "base/fault.h"
 #include "os/process/spawn.h"
 
+// AddressSanitizer's vfork notes one place to return to, which a second call, in the child, writes over.
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" pid_t __vfork() noexcept __attribute__((returns_twice));
+#define FRAY_VFORK() ::__vfork()
+#else
+#define FRAY_VFORK() ::vfork()
+#endif
+
 namespace fray::os {
 
 namespace {
@@ -68,7 +76,7 @@ void reset_signals() {
 
 // The life of the starter. Returns in the copy alone, which has its own memory from then on.
 void start_program(Plan* plan) {
-  const pid_t program = ::vfork();
+  const pid_t program = FRAY_VFORK();
   if (program == 0) {
     ::setsid();  // outside of the terminal of this process
     const pid_t copy = plan->refuses_fork ? -1 : ::fork();
@@ -97,7 +105,7 @@ Result<Forked> fork_below(const ProgramAbove& program) {
   plan.arguments.insert(plan.arguments.end() - 1, plan.copy_number.data());
   plan.fds = program.fds;
   plan.refuses_fork = FRAY_FAULT("fork_below", EAGAIN);
-  const pid_t starter = ::vfork();
+  const pid_t starter = FRAY_VFORK();
   if (starter == 0) {
     start_program(&plan);
     return Forked::kCopy;

@@ -106,29 +106,47 @@ def test_a_closure_over_what_can_change_unseen_is_pickled_every_time(table: Func
     assert not same_handle(table, read)
 
 
-@pytest.mark.parametrize("carrier", [None, max])
-def test_many_calls_share_a_pickle_until_their_function_has_changed(table: FunctionTable, carrier: Any) -> None:
+def carried(table: FunctionTable, fn: Any, carrier: Any = max, objects: list[Any] | None = None) -> Any:
+    objects = [] if objects is None else objects
+    return table.for_calls(fn, carrier, "name", 0, lambda value: objects.append(value) or len(objects))
+
+
+def test_many_calls_share_a_pickle_until_their_function_has_changed(table: FunctionTable) -> None:
     held = [1]
 
     def read() -> object:
         return held
 
-    first = table.for_calls(read, carrier, None, 0)
-    assert first is not None and table.for_calls(read, carrier, None, 0) is first
-    assert table.for_calls(read, min, None, 0) is not first
+    first = carried(table, read)
+    assert first is not None and first.first == () and carried(table, read) is first
+    assert carried(table, read, min) is not first
     held.append(2)
-    again = table.for_calls(read, carrier, None, 0)
+    again = carried(table, read)
     assert again is not None and again is not first
+
+
+def test_a_function_with_a_large_array_becomes_an_object_once(table: FunctionTable) -> None:
+    held = {"small": numpy.zeros(100), "large": numpy.zeros(200_000), "in steps": numpy.zeros(200_000)[::2]}
+    objects: list[Any] = []
+
+    def read() -> object:
+        return held
+
+    first = carried(table, read, max, objects)
+    assert first is not None and first.first == (1,) and first.size == 1_600_000
+    assert carried(table, read, max, objects) is first and objects == [read]
+    held["large"][7] = 1
+    assert carried(table, read, max, objects).first == (2,)
 
 
 @pytest.mark.parametrize("fn", [len, numpy.dot, Tool, Tool.static], ids=lambda fn: fn.__name__)
 def test_what_workers_can_import_is_sent_by_its_name_for_many_calls_too(table: FunctionTable, fn: Any) -> None:
-    assert table.for_calls(fn, max, None, 0) is None
+    assert carried(table, fn) is None
 
 
 def test_what_cannot_be_pickled_is_left_to_who_says_why(table: FunctionTable) -> None:
     lock = threading.Lock()
-    assert table.for_calls(lambda: lock, max, None, 0) is None
+    assert carried(table, lambda: lock) is None
 
 
 def loose(source: str) -> dict[str, Any]:

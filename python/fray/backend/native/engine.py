@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fray import _native
 from fray._extras import needs
 from fray._failures import failure_text
-from fray._functions import is_generator_function
+from fray._functions import is_generator_function, name_of
 from fray._recent import Recent
 from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function
 from fray.backend.native.functions import FunctionTable, call, cpp_function
@@ -127,15 +127,16 @@ class NativeEngine(Engine):
         submit = super().caller(fn, options, carrier)
         if options.retry_exceptions is not False:
             return submit
-        known = self.functions.for_calls(fn, carrier, options.name, options.max_calls or 0)
-        if known is None:
+        name = options.name or name_of(carrier or fn)
+        carried = self.functions.for_calls(fn, carrier or call, name, options.max_calls or 0, self.put)
+        if carried is None:
             return submit
-        client, (handle, generator) = self.client, known
-        plan = self.plan(options, generator)
+        client, (handle, first, _) = self.client, carried
+        plan = self.plan(options, carrier is None and is_generator_function(fn))
 
         def start(args: tuple[Any, ...]) -> Any:
             with suppress(InfeasibleError):  # it is too large to travel like that
-                return _native.submit(client, handle, plan, args, None)
+                return _native.submit(client, handle, plan, first + args, None)
             return submit(args)
 
         return start

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from pickle import PickleBuffer
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fray import _native
 from fray._functions import is_generator_function, is_importable, name_of, warn_of_large_function
@@ -23,14 +24,14 @@ from fray._sent_functions import SentFunctions
 from fray._snapshots import snapshot_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
 from fray.backend.native.failures import can_pickle
-from fray.errors import SerializationError
+from fray.errors import SerializationError, StoreFullError
 from fray.job.frozen import Frozen
 from fray.job.interruption import is_from_signal
 
 if TYPE_CHECKING:
     from fray.backend.native.needs import Needs
 
-__all__ = ["FunctionTable", "call", "checked_label", "cpp_function"]
+__all__ = ["Carried", "FunctionTable", "call", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 _MOST_NAME_BYTES = 1 << 20
@@ -44,6 +45,20 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     return fn(*args, **kwargs)
 
 
+class Carried(NamedTuple):
+    """How to call a function of a library with one of its user.
+
+    Attributes:
+        handle: the native handle.
+        first: the first arguments: a ref to the user's function, unless the handle has it.
+        size: bytes of the object of that ref.
+    """
+
+    handle: Any
+    first: tuple[Any, ...]
+    size: int
+
+
 class FunctionTable:
     """The callables that one context has sent lately. Guarded by the GIL.
 
@@ -55,7 +70,7 @@ class FunctionTable:
         self._needs = needs
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
         self._newly_by_name = self._by_name.get  # without a look into the older half
-        self._by_value: SentFunctions[tuple[Any, bool]] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
+        self._by_value: SentFunctions[Any] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         """Return (native handle, whether it is a generator function) of `fn`.
@@ -88,29 +103,44 @@ class FunctionTable:
         return handle if state is None else self._by_value.note(key, state, handle)
 
     def for_calls(
-        self, fn: Any, carrier: Callable[..., Any] | None, name: str | None, max_calls: int
-    ) -> tuple[Any, bool] | None:
-        """Return what `handle` does, of `fn` or of ``partial(carrier, fn)``, for many calls of `fn` as it is now.
+        self, fn: Any, carrier: Callable[..., Any], name: str, max_calls: int, put: Callable[[Any], Any]
+    ) -> Carried | None:
+        """Return how to call ``carrier(fn, ...)`` many times, with `fn` as it is now.
 
-        None for what is sent otherwise: what workers can import, C++ code, what captures refs, and what cannot be
-        pickled, of which `handle` or the arguments say why.
+        None where `fn` is better off as an argument: what workers can import, C++ code, what captures refs, and what
+        cannot be pickled, of which the arguments say why.
+
+        Args:
+            fn: the user's function.
+            carrier: a function that workers can import.
+            name: of the tasks.
+            max_calls: see `TaskOptions`.
+            put: makes an object of `fn`, and returns its ref. For one with large arrays, which workers then share.
         """
         if type(fn) is Frozen or is_cpp_function(fn) or is_importable(fn):
             return None
         is_function = type(fn) is FunctionType
-        key = (fn, name, max_calls) if carrier is None else (carrier, fn, name, max_calls)
-        known = self._by_value.find(fn, key) if is_function else None
-        if known is not None:
-            return known
-        state = snapshot_of(fn) if is_function else None
-        try:
-            if carrier is None:
-                handle = self._pickled(fn, name, max_calls)
-            else:
-                handle = self._pickled(partial(carrier, fn), name or name_of(carrier), max_calls, fn)
-        except (HoldsRefs, SerializationError):
-            return None
-        return handle if state is None else self._by_value.note(key, state, handle)
+        key = (carrier, fn, name, max_calls)
+        known: Any = self._by_value.find(fn, key) if is_function else None
+        if known is None:
+            state = snapshot_of(fn) if is_function else None
+            try:
+                known = self._carried(fn, carrier, name, max_calls, put)
+            except (HoldsRefs, StoreFullError, SerializationError):
+                return None
+            if state is not None:
+                self._by_value.note(key, state, known)
+        return known
+
+    def _carried(self, fn: Any, carrier: Any, name: str, max_calls: int, put: Callable[[Any], Any]) -> Carried:
+        arrays = _LargeArrays()
+        payload = self._payload(partial(carrier, fn), arrays.take)
+        if arrays.size == 0:
+            if carrier is call:
+                _warn_if_large(fn, payload)  # else nothing that a program could do better
+            return Carried(self._made(payload, fn, name, max_calls)[0], (), 0)
+        handle, _ = self.handle(carrier, name, max_calls)
+        return Carried(handle, (put(fn),), arrays.size)
 
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
         """Return what `handle` returned for `fn`, or None where the table has dropped it."""
@@ -120,9 +150,14 @@ class FunctionTable:
         handle, _ = self._pickled(fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
 
-    def _pickled(self, fn: Any, name: str | None, max_calls: int, of_user: Any = None) -> tuple[Any, bool]:
+    def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
+        payload = self._payload(fn)
+        _warn_if_large(fn, payload)
+        return self._made(payload, fn, name, max_calls)
+
+    def _payload(self, fn: Any, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
         try:
-            payload = dumps_functions(fn) or _dumps(fn)
+            return dumps_functions(fn, 5, buffer_callback) or _dumps(fn, buffer_callback)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
@@ -131,11 +166,34 @@ class FunctionTable:
             from fray._unpicklable import serialization_error
 
             raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
-        if len(payload) > _LARGE_BYTES:
-            warn_of_large_function(fn if of_user is None else of_user, len(payload))
+
+    def _made(self, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         if self._needs is not None:
             self._needs.see_pickle(payload)
         return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)
+
+
+def _warn_if_large(fn: Any, payload: bytes) -> None:
+    if len(payload) > _LARGE_BYTES:
+        warn_of_large_function(fn, len(payload))
+
+
+class _LargeArrays:
+    """How much memory of a function's arrays is worth a place in shared memory."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def take(self, buffer: PickleBuffer) -> bool:
+        """Leave a large buffer out of the pickle; return whether it is in there."""
+        try:
+            size = buffer.raw().nbytes
+        except BufferError:  # it is not contiguous
+            return True
+        if size < _LARGE_BYTES:
+            return True
+        self.size += size
+        return False
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> _native.Function:
@@ -172,15 +230,16 @@ def _size_by_name(key: Any, known: tuple[Any, bool]) -> int:
     return _ENTRY_BYTES + sys.getsizeof(known[0]) + sys.getsizeof(key[1])
 
 
-def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
+def _size_by_value(key: Any, known: tuple[Any, bool] | Carried) -> int:
     # The table also holds what the function captures, which takes about as much memory as its pickle.
-    return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[1])
+    shared = known.size if isinstance(known, Carried) else 0
+    return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[-2]) + shared
 
 
-def _dumps(fn: Any) -> bytes:
+def _dumps(fn: Any, buffer_callback: Callable[[Any], object] | None) -> bytes:
     from fray._by_value import dumps, dumps_for_workers
 
-    return dumps_for_workers(fn) or dumps(fn)
+    return dumps_for_workers(fn, 5, buffer_callback) or dumps(fn, 5, buffer_callback)
 
 
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
