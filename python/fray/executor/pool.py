@@ -151,7 +151,10 @@ class CallPool:
     def _send(self, future: TaskFuture[Any], fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         arrived = MethodType(self._arrived.append, future)  # a partial costs more
         try:
-            future.ref = ref = self._start(fn, args, kwargs)
+            if self._wrapper is None and callable(fn):
+                future.ref = ref = self.context.engine.submit(fn, args, kwargs, self._options)
+            else:
+                future.ref = ref = self._start(fn, args, kwargs)
             self._watch.add(ref, arrived)
             if future.interrupted:  # perhaps before it had its ref
                 self.context.cancel(ref)
@@ -163,7 +166,7 @@ class CallPool:
             self._watch.wake()
 
     def _start(self, given: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the ref of a task that was started now."""
+        """Return the ref of a task that was started now: of a map, or with an initializer."""
         engine = self.context.engine
         mapped = given if type(given) is MappedFunction else None
         fn: Any = given if mapped is None else mapped.fn
@@ -173,8 +176,7 @@ class CallPool:
             return mapped.start(engine, args, self._options)
         if mapped is not None:
             fn, args = mapped.call(args)
-        if self._wrapper is None:
-            return engine.submit(fn, args, kwargs, self._options)
+        assert self._wrapper is not None
         if type(fn) is FunctionType:
             return engine.caller(fn, self._options, self._wrapper)((args, kwargs))
         return engine.submit(self._wrapper, (fn, args, kwargs), {}, self._options)

@@ -143,7 +143,7 @@ class JobContext:
 
         Args:
             fn: called with one item. Workers may get it, and what it refers to, as they are at the first step; they may
-                share arrays of 1 MiB and more among that, and cannot write to those.
+                share large arrays among that, and cannot write to those.
             items: any iterable, also an endless one; taken from only as results are taken.
             batch: items for one task. ``"auto"`` starts with one and aims at 20 ms for a task.
             ordered: results in the order of the items; False gives each as soon as it is there.

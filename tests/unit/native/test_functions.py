@@ -126,17 +126,27 @@ def test_many_calls_share_a_pickle_until_their_function_has_changed(table: Funct
 
 
 def test_a_function_with_a_large_array_becomes_an_object_once(table: FunctionTable) -> None:
-    held = {"small": numpy.zeros(100), "large": numpy.zeros(200_000), "in steps": numpy.zeros(200_000)[::2]}
+    held = {"small": numpy.zeros(100), "large": numpy.zeros(1_000_000), "in steps": numpy.zeros(20_000)[::2]}
     objects: list[Any] = []
 
     def read() -> object:
         return held
 
     first = carried(table, read, max, objects)
-    assert first is not None and first.first == (1,) and first.size == 1_600_000
+    assert first is not None and first.first == (1,) and first.size == 8_000_000
     assert carried(table, read, max, objects) is first and objects == [read]
     held["large"][7] = 1
     assert carried(table, read, max, objects).first == (2,)
+
+
+def test_a_function_with_a_large_array_and_as_much_else_is_loaded_once(table: FunctionTable) -> None:
+    held = {"array": numpy.zeros(200_000), "texts": [str(number) for number in range(100_000)]}
+    objects: list[Any] = []
+
+    def read() -> object:
+        return held
+
+    assert carried(table, read, max, objects).first == () and objects == []
 
 
 @pytest.mark.parametrize("fn", [len, numpy.dot, Tool, Tool.static], ids=lambda fn: fn.__name__)

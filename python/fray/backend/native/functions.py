@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Carried", "FunctionTable", "call", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
+_MORE_IN_ARRAYS = 16
+"""A function with so many times as many bytes in arrays as elsewhere is best an object; each batch loads the rest."""
 _MOST_NAME_BYTES = 1 << 20
 _MOST_VALUE_BYTES = 64 << 20
 _ENTRY_BYTES = 512
@@ -135,12 +137,14 @@ class FunctionTable:
     def _carried(self, fn: Any, carrier: Any, name: str, max_calls: int, put: Callable[[Any], Any]) -> Carried:
         arrays = _LargeArrays()
         payload = self._payload(partial(carrier, fn), arrays.take)
-        if arrays.size == 0:
-            if carrier is call:
-                _warn_if_large(fn, payload)  # else nothing that a program could do better
-            return Carried(self._made(payload, fn, name, max_calls)[0], (), 0)
-        handle, _ = self.handle(carrier, name, max_calls)
-        return Carried(handle, (put(fn),), arrays.size)
+        if arrays.size > _MORE_IN_ARRAYS * len(payload):
+            handle, _ = self.handle(carrier, name, max_calls)
+            return Carried(handle, (put(fn),), arrays.size)
+        if arrays.size > 0:
+            payload = self._payload(partial(carrier, fn))
+        if carrier is call:
+            _warn_if_large(fn, payload)  # else nothing that a program could do better
+        return Carried(self._made(payload, fn, name, max_calls)[0], (), 0)
 
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
         """Return what `handle` returned for `fn`, or None where the table has dropped it."""
