@@ -122,7 +122,7 @@ def _large_function_message(fn: Any, size: int) -> str:
     from fray._units import bytes_text
 
     largest = _largest_part(fn, size)
-    cause = f", most of which is {largest!r}" if largest else ""
+    cause = f", the largest part of which is {largest!r}" if largest else ""
     return (
         f"function {name_of(fn)!r} has {bytes_text(size)} when pickled{cause}: each worker gets a copy, and another "
         "after each change. Put the value with ctx.put() and pass the ref as an argument instead"

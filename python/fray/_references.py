@@ -20,7 +20,7 @@ _IMMUTABLE_BY_NAME = {
     "re": {"Pattern"},
     "uuid": {"UUID"},
 }
-"""By the names of their modules, which need not be imported for this."""
+"""By the names of their modules, which need not be imported for this. The zone of a time counts as immutable too."""
 _USUAL_DICT = (type(None), GetSetDescriptorType)
 """The attribute `__dict__` of a class, unless it makes one of its own."""
 
@@ -77,7 +77,7 @@ def _is_one_of(kind: type[Any], kinds: tuple[type[Any], ...]) -> bool:
 
 
 def is_immutable(kind: type[Any]) -> bool:
-    """Return whether objects of exactly this class never change, and refer to nothing but their class."""
+    """Return whether objects of exactly this class never change, and refer to nothing that does but their class."""
     if _is_one_of(kind, _IMMUTABLE):
         return True
     if not is_told_by_identity(kind):

@@ -29,6 +29,8 @@ class InitializerFailedError(Exception):
 class MappedFunction:
     """The function of one `Executor.map`, which all its calls get as it was at the first of them.
 
+    Two threads may begin at once, which costs time only.
+
     Args:
         fn: the user's function.
         carrier: called with it and the arguments, in place of it; None for none.

@@ -139,6 +139,17 @@ def test_a_function_with_a_large_array_becomes_an_object_once(table: FunctionTab
     assert carried(table, read, max, objects).first == (2,)
 
 
+def test_a_large_array_of_a_closure_is_not_kept_when_its_map_is_over(table: FunctionTable) -> None:
+    def mapped() -> weakref.ref[Any]:
+        array = numpy.zeros(5_000_000)
+        assert carried(table, lambda: array).first == (1,)
+        return weakref.ref(array)
+
+    gone = mapped()
+    gc.collect()
+    assert gone() is None
+
+
 def test_a_function_with_a_large_array_and_as_much_else_is_loaded_once(table: FunctionTable) -> None:
     held = {"array": numpy.zeros(200_000), "texts": [str(number) for number in range(100_000)]}
     objects: list[Any] = []

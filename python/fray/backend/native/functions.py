@@ -130,7 +130,8 @@ class FunctionTable:
                 known = self._carried(fn, carrier, name, max_calls, put)
             except (HoldsRefs, StoreFullError, SerializationError):
                 return None
-            if state is not None:
+            # The table would hold what a large closure holds, after the program has dropped it.
+            if state is not None and not (fn.__closure__ and _size_by_value(key, known) > _MOST_VALUE_BYTES // 2):
                 self._by_value.note(key, state, known)
         return known
 
