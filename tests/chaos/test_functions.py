@@ -266,6 +266,20 @@ def test_workers_share_large_arrays_that_the_function_of_a_map_reads(ctx: Native
             assert pool.submit(names["read"], 5).result()[1] == number
 
 
+def test_calls_of_a_map_have_the_name_of_their_function(ctx: NativeJobContext) -> None:
+    held = [1]
+
+    def read(_: int) -> list[int]:
+        return held
+
+    with Executor(context=ctx) as pool:
+        assert list(pool.map(read, range(3))) == [[1]] * 3
+        assert pool.submit(read, 1).result() == [1]
+    assert list(ctx.map(read, range(3))) == [[1]] * 3
+    names = {run[0] for run in ctx.engine.client.timeline()}
+    assert names == {"test_calls_of_a_map_have_the_name_of_their_function.read", "read"}
+
+
 def test_changes_made_after_the_submission_are_not_seen(ctx: NativeJobContext) -> None:
     held = [0]
 

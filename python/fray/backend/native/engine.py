@@ -127,7 +127,7 @@ class NativeEngine(Engine):
         submit = super().caller(fn, options, carrier)
         if options.retry_exceptions is not False:
             return submit
-        name = options.name or name_of(carrier or fn)
+        name = options.name or name_of(carrier or fn).replace("<locals>.", "")
         carried = self.functions.for_calls(fn, carrier or call, name, options.max_calls or 0, self.put)
         if carried is None:
             return submit
