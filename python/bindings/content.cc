@@ -29,6 +29,10 @@ constexpr Py_ssize_t kLargeBytes = 1 << 20;  // other threads may run while so m
 
 bool is_array(PyObject* object) { return std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
 
+bool is_cached_function(PyObject* object) {
+  return std::strcmp(Py_TYPE(object)->tp_name, "functools._lru_cache_wrapper") == 0;
+}
+
 bool supports_weak_references(PyObject* object) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
@@ -191,7 +195,7 @@ class ContentWalk {
       return see(value) ? copied(value, By::kEntries, PyDict_Copy(value), version_of(value)) : 1;
     if (kind == &PySet_Type) return see(value) ? copied(value, By::kMembers, PySequence_Tuple(value)) : 1;
     if (kind == &PyFrozenSet_Type) return see(value) ? take_frozen(value) : 1;
-    if (PyFunction_Check(value) || PyType_Check(value)) return refer(value);
+    if (PyFunction_Check(value) || PyType_Check(value) || is_cached_function(value)) return refer(value);
     return take_other(value);
   }
 

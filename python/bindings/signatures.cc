@@ -105,6 +105,7 @@ void add_snapshot_functions(nb::module_& module) {
            "The functions and classes in a container, an array or another object; None if it could change unnoticed.",
            "thing")
       .def("classes", snapshot_classes, "The classes that were added.")
+      .def("has_contents", snapshot_has_contents, "Whether containers, arrays or other objects are compared.")
       .def("holds", snapshot_holds, "Whether all that was added refers to what it referred to then.");
 }
 

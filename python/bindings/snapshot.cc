@@ -226,6 +226,7 @@ void snapshot_add_imported(PythonSnapshot* self, List things) {
 Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing) {
   Owned refers(PyList_New(0));
   if (!refers) return Raised();
+  self->parts->has_contents = true;
   if (settle_array(self->parts, thing)) return refers;
   const int answer = take_content(thing, &self->parts->contents, refers.get());
   if (answer < 0) return Raised();
@@ -240,6 +241,8 @@ Answer<Owned> snapshot_classes(PythonSnapshot* self) {
   }
   return classes;
 }
+
+Answer<bool> snapshot_has_contents(PythonSnapshot* self) { return self->parts != nullptr && self->parts->has_contents; }
 
 Answer<bool> snapshot_holds(PythonSnapshot* self) {
   if (self->parts == nullptr) return false;  // its cycle is being collected

@@ -43,6 +43,7 @@ struct SnapshotParts {
   std::vector<ClassParts> classes;
   std::vector<Owned> imported;
   std::vector<ContentPart> contents;
+  bool has_contents = false;  // or arrays that a function refers to
 };
 
 struct PythonSnapshot {
@@ -67,6 +68,8 @@ void snapshot_add_imported(PythonSnapshot* self, List things);
 Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing);
 // Classes that were added.
 Answer<Owned> snapshot_classes(PythonSnapshot* self);
+// Whether containers, arrays or other objects are compared.
+Answer<bool> snapshot_has_contents(PythonSnapshot* self);
 Answer<bool> snapshot_holds(PythonSnapshot* self);
 
 }  // namespace fray::python

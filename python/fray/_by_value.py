@@ -18,6 +18,8 @@ import cloudpickle
 
 from fray import _classes_by_value
 from fray._functions import globals_of, is_importable, pickling_by_value, send_main_by_value
+from fray._reductions import REDUCTIONS
+from fray._references import reads_content
 
 __all__ = ["Pickler", "can_pickle", "dumps", "dumps_for_workers"]
 
@@ -27,12 +29,13 @@ _TEXTUAL = (str, tuple, list, dict, set, frozenset)
 
 
 class Pickler(_Base):
-    """The pickler of cloudpickle, which here handles classes with slots too."""
+    """The pickler of cloudpickle, which here handles classes with slots too, and what cloudpickle refuses."""
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a class or a function travels; everything else is pickled as usual."""
-        if not issubclass(type(obj), type):
-            return _reduce(self, obj)
+        kind: type[Any] = type(obj)  # pyright: ignore[reportUnknownVariableType]
+        if not issubclass(kind, type):
+            return REDUCTIONS[kind](obj) if kind in REDUCTIONS else _reduce(self, obj)
         _classes_by_value.drop_if_changed(obj)
         slots = obj.__dict__.get("__slots__")
         if slots is None or issubclass(obj, Enum):
@@ -43,7 +46,7 @@ class Pickler(_Base):
 
 
 class _SeparateGlobalsError(Exception):
-    """A function assigns globals, and a class comes by itself."""
+    """A class comes by itself, and something else has to share its globals."""
 
 
 class _WorkersPickler(Pickler):
@@ -51,20 +54,32 @@ class _WorkersPickler(Pickler):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
-        self._brought: set[bytes] = set()
+        self._brought = _classes_by_value.Brought()
+        self._functions: list[FunctionType] = []
         self._assigns = False
+        self._has_whole_classes = False
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a class or a function travels; everything else is pickled as usual."""
         kind: type[Any] = type(obj)  # pyright: ignore[reportUnknownVariableType]
         reduced = None
         if kind is FunctionType:
-            self._assigns = self._assigns or (globals_of(obj.__code__).are_assigned and not is_importable(obj))
+            if not is_importable(obj):
+                self._assigns = self._assigns or globals_of(obj.__code__).are_assigned
+                self._functions.append(obj)
+                self._check_globals()
         elif issubclass(kind, type) and not is_importable(obj):
             reduced = _classes_by_value.reduced(obj, dumps, self._brought)
-        if self._brought and self._assigns:
-            raise _SeparateGlobalsError
+            self._has_whole_classes = self._has_whole_classes or (reduced is None and obj.__module__ != "builtins")
+            self._check_globals()
         return reduced or super().reducer_override(obj)
+
+    def _check_globals(self) -> None:
+        brought = self._brought
+        if (brought.tokens and self._assigns) or (
+            brought.has_content and (self._has_whole_classes or any(map(reads_content, self._functions)))
+        ):
+            raise _SeparateGlobalsError
 
 
 def dumps(
@@ -85,7 +100,7 @@ def dumps_for_workers(
 ) -> bytes | None:
     """Return the pickle of `value` for processes of this Fray, which do not load a class again that they have loaded.
 
-    None where a function assigns globals that methods of such a class may read: `dumps` lets them share these.
+    None where something else may share globals with the methods of such a class: `dumps` lets it.
     """
     try:
         return dumps(value, protocol, buffer_callback, _WorkersPickler)

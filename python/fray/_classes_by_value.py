@@ -25,7 +25,7 @@ from fray._recent import Recent
 from fray._references import is_told_by_identity
 from fray._snapshots import Snapshot, snapshot_of
 
-__all__ = ["drop_if_changed", "forget", "load", "load_value", "reduced", "wrapped"]
+__all__ = ["Brought", "drop_if_changed", "forget", "load", "load_value", "reduced", "wrapped"]
 
 Reduced = tuple[Callable[..., Any], tuple[tuple[bytes, ...], bytes]]
 
@@ -51,6 +51,21 @@ class _Sent:
         self.reduced = reduced
 
 
+class Brought:
+    """The classes that one pickle brings by their tokens.
+
+    Attributes:
+        tokens: of these classes.
+        has_content: whether one of them refers to containers or other objects. It has copies of its own of these.
+    """
+
+    __slots__ = ("has_content", "tokens")
+
+    def __init__(self) -> None:
+        self.tokens: set[bytes] = set()
+        self.has_content = False
+
+
 _sent: Recent[type[Any], _Sent] = Recent(_MOST_BYTES, lambda _, sent: _ENTRY_BYTES + _size_of(sent))
 _marks: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
 _classes: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
@@ -59,13 +74,15 @@ _loaded: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
 """The token of the state that was loaded last. A class that was defined in this process has none."""
 
 
-def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes]) -> Reduced | None:
+def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: Brought) -> Reduced | None:
     """Return how pickle is to bring a class, None where cloudpickle has to look at it for each value.
+
+    That is so where two classes of a pickle may have the same list: what comes with each class would be another copy.
 
     Args:
         cls: the class.
         dumps: pickles it by value.
-        brought: the tokens of the classes that the same pickle brings before; those of this one are added.
+        brought: what the same pickle brings before; this class is added.
 
     Raises:
         Exception: the class cannot be pickled.
@@ -73,8 +90,11 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes
     sent = _sent_as(cls)
     if sent is None:
         return None
-    if sent.token in brought:
+    if sent.token in brought.tokens:
         return load, ((sent.token,), b"")
+    has_content = sent.state.has_contents()
+    if has_content and brought.has_content:
+        return None
     if sent.reduced is None or not _has_tokens_of_now(sent):
         classes = sent.state.classes()
         all_sent = [_sent_as(inner) for inner in classes]
@@ -82,7 +102,8 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: set[bytes
             return None
         sent.reduced = load, (tuple(each.token for each in all_sent if each), dumps(classes))
         _sent.keep(cls, sent)
-    brought.update(sent.reduced[1][0])
+    brought.tokens.update(sent.reduced[1][0])
+    brought.has_content = brought.has_content or has_content
     return sent.reduced
 
 
@@ -123,7 +144,7 @@ def wrapped(
     None where cloudpickle has to look at one of them for each value.
     """
     parts: dict[str, tuple[tuple[bytes, ...], bytes]] = {}
-    brought: set[bytes] = set()
+    brought = Brought()
     for name, cls in classes.items():
         one = reduced(cls, dumps, brought)
         if one is None:

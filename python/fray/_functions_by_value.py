@@ -16,11 +16,16 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from fray._functions import MAIN_MODULES, globals_of, is_importable, names_in, pickling_by_value, thing_in_main
+from fray._reductions import REDUCTIONS
+from fray._references import reads_content
 from fray.job.interruption import is_from_signal
+
+if TYPE_CHECKING:
+    from fray._classes_by_value import Brought
 
 __all__ = ["dumps", "with_classes"]
 
@@ -79,8 +84,9 @@ class _Pickler(pickle.Pickler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._globals: dict[int, dict[str, Any]] = {}
-        self._brought: set[bytes] = set()
+        self._brought: Brought | None = None
         self._assigns = False
+        self._functions: list[FunctionType] = []
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a function or a module travels; all that plain pickle can do is left to it."""
@@ -92,17 +98,30 @@ class _Pickler(pickle.Pickler):
         if issubclass(kind, type):
             is_known = is_importable(obj) or any(obj is one for one in _OF_SINGLETONS)
             return NotImplemented if is_known else self._reduced_class(obj)
+        if kind in REDUCTIONS:
+            return REDUCTIONS[kind](obj)
+        if kind is MethodType and getattr(obj.__self__, obj.__name__, None) == obj:
+            return NotImplemented  # plain pickle refers to the object, and to the method by its name
         if getattr(obj, "__module__", None) not in MAIN_MODULES or kind.__module__ in MAIN_MODULES:
             return NotImplemented
         raise _NotPlainError
 
     def _reduced_class(self, cls: type[Any]) -> Any:
-        from fray._classes_by_value import reduced
+        from fray._classes_by_value import Brought, reduced
 
+        self._brought = self._brought or Brought()
         found = reduced(cls, _dumps_class, self._brought)
-        if found is None or self._assigns:
+        if found is None:
             raise _NotPlainError
+        self._check_globals()
         return found
+
+    def _check_globals(self) -> None:
+        """Refuse what shares globals with the methods of classes, which have globals of their own."""
+        if self._brought is not None and (
+            self._assigns or (self._brought.has_content and any(map(reads_content, self._functions)))
+        ):
+            raise _NotPlainError
 
     def _reduced(self, fn: FunctionType) -> Any:
         if getattr(fn, "__type_params__", None) or fn.__module__ == "__mp_main__":
@@ -111,8 +130,8 @@ class _Pickler(pickle.Pickler):
         shared = self._globals.setdefault(id(inside), {key: inside[key] for key in _OF_MODULE if key in inside})
         names, assigns = globals_of(code)
         self._assigns = self._assigns or assigns
-        if self._assigns and self._brought:
-            raise _NotPlainError  # the methods of classes have globals of their own
+        self._functions.append(fn)
+        self._check_globals()
         found = {name: inside[name] for name in names if name in inside}
         cells = [_content_of(cell) for cell in fn.__closure__ or ()]
         new = FunctionType(code, shared, closure=fn.__closure__)

@@ -257,6 +257,9 @@ class Snapshot:
     def classes(self) -> Any:
         """The classes that were added."""
 
+    def has_contents(self) -> bool:
+        """Whether containers, arrays or other objects are compared."""
+
     def holds(self) -> bool:
         """Whether all that was added refers to what it referred to then."""
 

@@ -5,22 +5,51 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
-from fray._functions import is_importable
+from fray._functions import globals_of, is_importable
+from fray._reductions import CachedFunction, state_of_cached
+from fray.job.interruption import is_from_signal
 
-__all__ = ["References", "has_plain_state", "is_immutable", "is_named_tuple", "is_told_by_identity", "note_classes"]
+__all__ = [
+    "References",
+    "has_plain_state",
+    "is_immutable",
+    "is_named_tuple",
+    "is_told_by_identity",
+    "note_classes",
+    "reads_content",
+]
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, ModuleType)
 _IMMUTABLE_BY_NAME = {
+    "_contextvars": {"ContextVar"},
+    "_struct": {"Struct"},
+    "_thread": {"_local"},
     "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},
     "re": {"Pattern"},
     "uuid": {"UUID"},
 }
-"""By the names of their modules, which need not be imported for this. The zone of a time counts as immutable too."""
+"""By the names of their modules, which need not be imported for this. The zone of a time counts as immutable too.
+
+Variables of threads and contexts are the same for whoever sees none of the values that they have here.
+"""
+_HEAP_TYPE = 1 << 9
+"""A flag of classes that are no static parts of the interpreter (`Py_TPFLAGS_HEAPTYPE`)."""
+_OF_WRAPPERS = {
+    "__module__",
+    "__name__",
+    "__qualname__",
+    "__doc__",
+    "__annotations__",
+    "__annotate__",
+    "__type_params__",
+}
+"""What `functools.wraps` copies."""
 _USUAL_DICT = (type(None), GetSetDescriptorType)
 """The attribute `__dict__` of a class, unless it makes one of its own."""
 
@@ -55,15 +84,40 @@ class References:
             self.take_all(value)
         elif kind is FunctionType or issubclass(kind, type):
             (self.by_name if is_importable(value) else self.by_value).append(value)
+        elif kind is CachedFunction and not is_importable(value):
+            self._take_cached(value)
         elif kind is BuiltinFunctionType and (value.__self__ is None or isinstance(value.__self__, (ModuleType, type))):
             return  # else it is a method of an object, such as the `append` of a list
+        elif is_immutable(kind):
+            if kind.__flags__ & _HEAP_TYPE:
+                self.take(kind)
+        elif is_importable(value) and _is_pickled_by_name(value):
+            self.by_name.append(value)
         elif kind.__module__ != "dataclasses":  # marks, such as that of a default that is made for each object
             self.contents.append(value)
+
+    def _take_cached(self, fn: Any) -> None:
+        """Take the function that a cached one calls; its cache does not travel."""
+        state = state_of_cached(fn)
+        self.take(state.pop("__wrapped__", None))
+        if not state.keys() <= _OF_WRAPPERS:
+            self.contents.append(fn.__dict__)
 
     def take_all(self, values: Iterable[Any]) -> None:
         """Take each of the values."""
         for value in values:
             self.take(value)
+
+
+def reads_content(fn: FunctionType) -> bool:
+    """Return whether a function refers to containers or other objects, in which something may change."""
+    refers = References()
+    refers.take_all(fn.__globals__[name] for name in globals_of(fn.__code__).names if name in fn.__globals__)
+    refers.take_all((*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values(), *vars(fn).values()))
+    for cell in fn.__closure__ or ():
+        with suppress(ValueError):  # it is empty
+            refers.take(cell.cell_contents)
+    return bool(refers.contents)
 
 
 def is_told_by_identity(cls: type[Any]) -> bool:
@@ -84,6 +138,9 @@ def is_immutable(kind: type[Any]) -> bool:
         return False
     if kind.__name__ in _IMMUTABLE_BY_NAME.get(str(kind.__module__), ()):
         return True
+    logging = sys.modules.get("logging")
+    if logging is not None and issubclass(kind, logging.Logger):
+        return kind.__reduce__ in (logging.Logger.__reduce__, logging.RootLogger.__reduce__)  # the name alone travels
     enum, numpy = sys.modules.get("enum"), sys.modules.get("numpy")
     if enum is not None and isinstance(kind, enum.EnumMeta):  # the class has the values of its members
         return True
@@ -104,6 +161,18 @@ def is_named_tuple(kind: type[Any]) -> bool:
 
 def _is_pickled_as_usual(kind: type[Any]) -> bool:
     return kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
+
+
+def _is_pickled_by_name(value: Any) -> bool:
+    """Return whether pickle refers to an object by its name alone, as to the functions of numpy."""
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
+    reduce = copyreg.dispatch_table.get(kind)
+    try:
+        return isinstance(value.__reduce_ex__(5) if reduce is None else reduce(value), str)
+    except Exception as error:
+        if is_from_signal(error.__traceback__):
+            raise
+        return False
 
 
 def has_plain_state(kind: type[Any]) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import io
 import pickle
-from types import FunctionType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from fray._functions import globals_of
 from fray._native import Snapshot, make_snapshot
@@ -20,6 +21,8 @@ from fray.job.interruption import is_from_signal
 
 __all__ = ["Snapshot", "pickle_of", "snapshot_of"]
 
+_OF_DISPATCH = (WeakKeyDictionary, MappingProxyType, MethodType)
+"""In what `functools.singledispatch` returns: what it has found lately, and views of what is compared elsewhere."""
 _MOST_PICKLED_BYTES = 1 << 20
 """Of an object that is pickled to see whether it has changed; the memory of its arrays does not count."""
 
@@ -35,36 +38,55 @@ def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Sna
     """
     snapshot = make_snapshot()
     seen = {id(thing)}
-    to_do: list[Any] = [thing]
-    has_content = False
+    functions: list[Any] = []
+    classes: list[Any] = []
+    (functions if type(thing) is FunctionType else classes).append(thing)
     assigns = False
-    for one in to_do:
+    has_content = False
+    while functions or classes:
         refers = References()
-        if type(one) is FunctionType:
-            use = globals_of(one.__code__)
+        if functions:
+            fn = functions.pop()
+            use = globals_of(fn.__code__)
             assigns = assigns or use.are_assigned
-            if not _take_function(one, snapshot.add_function(one, use.names), refers):
+            if not _take_function(fn, snapshot.add_function(fn, use.names), refers):
                 return None
         else:
             from fray._class_state import take_class
 
-            take_class(one, snapshot, refers)
-            if refers.contents:
-                return None  # the methods of a class have globals of their own, in which no change would be seen
-        has_content = has_content or bool(refers.contents)
-        if has_content and not (by_content and _take_contents(snapshot, refers)):
+            take_class(classes.pop(), snapshot, refers)
+        if refers.contents and not (by_content and _take_contents(snapshot, refers)):
             return None
         snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
         for other in refers.by_value:
             if id(other) not in seen:
                 seen.add(id(other))
-                to_do.append(other)
+                (functions if type(other) is FunctionType else classes).append(other)
+        if not functions and not snapshot.classes():
+            has_content = snapshot.has_contents()
+    return snapshot if _is_exact(thing, snapshot, assigns, has_content) else None
+
+
+def _is_exact(thing: object, snapshot: Snapshot, assigns: bool, has_content: bool) -> bool:
+    """Return whether what arrives would have the values in common that it has here.
+
+    Methods have globals of their own where they arrive, which are not those of the functions, and a class that comes by
+    itself has others than the rest. So nothing that could change there must be in two of these.
+
+    Args:
+        thing: the function or class.
+        snapshot: of it.
+        assigns: whether any of its functions assigns globals.
+        has_content: whether the functions refer to containers or other objects, apart from the methods of classes.
+    """
     classes = snapshot.classes()
-    if classes and (
-        assigns or (has_content and (type(thing) is not FunctionType or not all(map(snapshot_of, classes))))
-    ):
-        return None  # as above
-    return snapshot
+    if not classes or not (assigns or snapshot.has_contents()):
+        return True
+    if assigns or thing is classes[0]:
+        return not assigns
+    states = [snapshot_of(cls) for cls in classes]
+    having = [has_content, *(state is not None and state.has_contents() for state in states)]
+    return None not in states and having.count(True) <= 1
 
 
 def _take_function(fn: FunctionType, values: list[Any] | None, refers: References) -> bool:
@@ -73,6 +95,8 @@ def _take_function(fn: FunctionType, values: list[Any] | None, refers: Reference
         return False
     if fn.__globals__.get("__name__") == "dataclasses":  # the representation holds a set of what it is just writing
         values = [value for value in values if type(value) is not set]
+    elif fn.__globals__.get("__name__") == "functools":
+        values = [value for value in values if type(value) not in _OF_DISPATCH]
     try:
         annotations = fn.__annotations__
     except NameError:  # from Python 3.14 on they are evaluated here, and may name what is not there yet

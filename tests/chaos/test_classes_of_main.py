@@ -233,6 +233,112 @@ for count in range(4):
 """)
 
 
+def test_what_the_methods_of_a_class_read_arrives_as_it_is_at_each_call() -> None:
+    check("""
+import logging, re
+names = ["a"]
+settings = {"limit": {"low": 1}}
+class Settings:
+    def __init__(self):
+        self.level = 1
+now = Settings()
+log = logging.getLogger("of the script")
+pattern = re.compile("a+")
+class Reads:
+    table = {"x": [1]}
+    @functools.cached_property
+    def names(self):
+        return list(names)
+    @functools.lru_cache
+    def limit(self, key):
+        return settings["limit"][key]
+    def all(self):
+        log.debug("not shown")
+        return self.names, self.limit("low"), now.level, self.table, bool(pattern.match("a"))
+def read(reads):
+    return reads.all()
+for number in range(3):
+    expected = Reads().all()
+    assert ctx.get(ctx.run(read, Reads())) == expected
+    assert ctx.get(ctx.run(lambda: Reads().all())) == expected
+    assert list(ctx.map(read, [Reads()] * 3)) == [expected] * 3
+    reader = ctx.create_actor(Reads)
+    assert ctx.get(reader.all()) == expected
+    names.append("b" * number)
+    settings["limit"]["low"] += 1
+    now.level += 1
+    Reads.table["x"].append(number)
+""")
+
+
+def test_a_list_that_methods_change_stays_in_the_worker_until_the_program_changes_it() -> None:
+    check("""
+rows = []
+class Rows:
+    def add(self, row):
+        rows.append(row)
+        return list(rows)
+def add(row):
+    return Rows().add(row)
+assert [ctx.get(ctx.run(add, n)) for n in range(3)] == [[0], [0, 1], [0, 1, 2]]
+assert ctx.get(ctx.run(Rows().add, 3)) == [0, 1, 2, 3]
+rows.append("new")
+assert ctx.get(ctx.run(add, 4)) == ["new", 4]
+""")
+
+
+def test_a_list_that_two_classes_share_is_one_for_both() -> None:
+    check("""
+kept = []
+class Writes:
+    def go(self, value):
+        kept.append(value)
+class Reads:
+    def go(self):
+        return list(kept)
+class Both:
+    def go(self):
+        Writes().go(5)
+        return Reads().go()
+def from_function(value):
+    Writes().go(value)
+    return Reads().go()
+def from_arguments(things, value):
+    things[0].go(value)
+    return things[1].go()
+def through_another():
+    return Both().go()
+for number in range(2):
+    assert ctx.get(ctx.run(from_function, number))[-1] == number
+    assert ctx.get(ctx.run(from_arguments, [Writes(), Reads()], number))[-1] == number
+    assert ctx.get(ctx.run(through_another))[-1] == 5
+    assert ctx.get(ctx.run(from_function, number))[-1] == number
+assert kept == []
+""")
+
+
+def test_a_class_may_have_itself_in_its_registry() -> None:
+    check("""
+class Plugin:
+    registry = {}
+    def __init_subclass__(cls):
+        Plugin.registry[cls.__name__] = cls
+    def go(self):
+        return sorted(self.registry), [type(one).__name__ for one in self.ready]
+class One(Plugin): pass
+class Two(Plugin): pass
+Plugin.ready = [One(), Two()]
+def names(plugin):
+    return plugin.go()
+for _ in range(2):
+    assert ctx.get(ctx.run(names, One())) == (["One", "Two"], ["One", "Two"])
+    assert ctx.get(ctx.run(lambda: Plugin.registry["Two"]().go())) == (["One", "Two"], ["One", "Two"])
+class Three(Plugin): pass
+assert ctx.get(ctx.run(names, Three()))[0] == ["One", "Three", "Two"]
+assert type(ctx.get(ctx.run(lambda: One()))) is One
+""")
+
+
 def test_a_dict_that_functions_and_methods_share_is_one_for_both() -> None:
     check("""
 shared = {}

@@ -693,3 +693,69 @@ def test_tasks_know_their_job(ctx: JobContext):
     names = ["FRAY_JOB_ID", "FRAY_JOB_NAME", "FRAY_JOB_ATTEMPT", "FRAY_REPLICA_ID", "FRAY_REPLICA_COUNT"]
     job, *others = ctx.get(ctx.run(lambda: [os.environ.get(name) for name in names]))
     assert (job, others) == (os.environ["FRAY_JOB_ID"], ["conformance", "1", "0", "1"])
+
+
+def cached_things():
+    """Return functions that no other process can import, and that use what pickle refuses or knows by name only."""
+    import contextvars
+    import functools
+    import struct
+    import threading
+    import weakref
+
+    @functools.cache
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    @functools.singledispatch
+    def kind_of(thing):
+        return "anything"
+
+    @kind_of.register
+    def _(thing: int):
+        return "int"
+
+    class Table:
+        def __init__(self, size):
+            self.size = size
+
+        @functools.cached_property
+        def double(self):
+            return 2 * self.size
+
+        @functools.lru_cache  # noqa: B019
+        def times(self, factor):
+            return self.size * factor
+
+    pair = struct.Struct("<hh")
+    here = threading.local()
+    level = contextvars.ContextVar("level", default=3)
+    unset = contextvars.ContextVar("unset")
+    known = weakref.WeakKeyDictionary({Table: "table"})
+
+    def uses(table, number):
+        here.number = number
+        assert unset.get(None) is None
+        values = fibonacci(number), fibonacci.__wrapped__.__name__, kind_of(number), kind_of("text"), level.get()
+        return (
+            *values,
+            pair.unpack(pair.pack(1, 2)),
+            table.double,
+            table.times(3),
+            known.get(type(table)),
+            here.number,
+        )
+
+    return fibonacci, uses, Table
+
+
+@pytest.mark.behaviour("T087")
+def test_what_pickle_refuses_travels_where_a_copy_means_the_same(ctx: JobContext) -> None:
+    fibonacci, uses, table = cached_things()
+    expected = (55, "fibonacci", "int", "anything", 3, (1, 2), 8, 12, "table", 10)
+    assert uses(table(4), 10) == expected
+    assert ctx.get([ctx.run(uses, table(4), 10) for _ in range(3)]) == [expected] * 3
+    assert ctx.get(ctx.run(fibonacci, 400)) == fibonacci(400)
+    assert list(ctx.map(fibonacci, range(5))) == [0, 1, 1, 2, 3]
+    assert ctx.get(ctx.run(lambda: fibonacci))(10) == 55
+    assert ctx.get(ctx.create_actor(table, 5).times(3)) == 15

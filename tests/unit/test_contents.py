@@ -295,8 +295,119 @@ def test_a_function_may_read_a_list_and_use_a_class_that_does_not() -> None:
     )
     assert snapshot_of(inside["plain"]) is not None
     assert snapshot_of(inside["shared"]) is None, "its class brings a list of its own"
-    assert snapshot_of(inside["all_of_it"]) is None
-    assert snapshot_of(inside["Other"]) is None
+    assert snapshot_of(inside["all_of_it"]) is not None, "only a class reads the list"
+    assert snapshot_of(inside["Other"]) is not None
+
+
+CHANGEABLE = """
+rows = [1]
+def helper(): return rows
+class Row:
+    def use(self): return helper()
+class Child(Row): pass
+class Other:
+    items = []
+class Counts:
+    def use(self):
+        global rows
+        rows = 2
+def one(): return Row()
+def with_helper(): return Row(), helper()
+def two(): return Row(), Other()
+def inherits(): return Child()
+def assigns(): return Counts()
+"""
+
+
+def test_functions_and_classes_that_could_change_the_same_are_told_by_no_snapshot() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(CHANGEABLE, inside)
+    expected = {"one": True, "with_helper": False, "two": False, "inherits": False, "assigns": False}
+    expected |= {"Row": True, "Child": True, "Other": True, "Counts": False}
+    assert {name: snapshot_of(inside[name]) is not None for name in expected} == expected
+
+
+CLASS = """
+import datetime, enum, functools, logging, numpy, re
+rows = [1]
+table = numpy.arange(3)
+pattern = re.compile("b")
+log = logging.getLogger("x")
+stamps = [datetime.date(2026, 1, 1)]
+limit = 4
+class Level(enum.Enum):
+    A = 1
+    B = 2
+level = Level.A
+class Config:
+    def __init__(self): self.limit = 3
+config = Config()
+@functools.cache
+def fast(x=1): return limit
+fast.note = 3
+class Row:
+    items = {"a": [1]}
+    table = numpy.zeros(3)
+    def use(self): return rows, table, pattern, log, stamps, level, config, fast
+    @functools.cached_property
+    def ready(self, x=None): return 1
+    @functools.lru_cache
+    def slow(self, x=1): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "rows.append(2)",
+        "Row.items['b'] = 2",
+        "Row.items['a'][0] = 5",
+        "table[0] = 7",
+        "config.limit = 4",
+        "stamps[0] = 1",
+        "Row.table[0] = 3",
+        "level = Level.B",
+        "pattern = re.compile('c')",
+        "fast.__wrapped__.__defaults__ = (5,)",
+        "Row.slow.__wrapped__.__defaults__ = (5,)",
+        "fast.note = 4",
+        "limit = 5",
+        "Row.ready.func.__defaults__ = (None, 1)",
+    ],
+)
+def test_a_change_in_what_a_class_reads_is_seen(change: str) -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(CLASS, inside)
+    state = snapshot_of(inside["Row"])
+    assert state is not None
+    assert state.holds()
+    exec(change, inside)
+    assert not state.holds()
+
+
+CONSTANTS = """
+import contextvars, datetime, decimal, enum, logging, numpy, re, struct, threading, uuid
+from numpy import add, dot, where
+class Level(enum.Enum):
+    A = 1
+level = Level.A
+log, root = logging.getLogger("x"), logging.getLogger()
+pattern, day, price = re.compile("b"), datetime.date(2026, 1, 1), decimal.Decimal(1)
+number, here, variable = numpy.float64(2), threading.local(), contextvars.ContextVar("v")
+layout = struct.Struct("i")
+def use(): return level, log, root, pattern, day, price, number, here, variable, layout, add, dot, where
+"""
+
+
+def test_what_is_known_by_its_name_or_cannot_change_is_no_content() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(CONSTANTS, inside)
+    state = snapshot_of(inside["use"])
+    assert state is not None
+    assert not state.has_contents()
+    assert [cls.__name__ for cls in state.classes()] == ["Level"]
+    inside["Level"].extra = 1
+    assert not state.holds()
 
 
 def test_objects_that_refer_to_their_snapshot_are_collected() -> None:

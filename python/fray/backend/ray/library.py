@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from fray._extras import needs
+from fray._reductions import REDUCTIONS
 
 __all__ = ["actor_of", "cloudpickle", "global_worker", "node_affinity", "part_of_group", "ray", "theirs"]
 
@@ -14,6 +15,7 @@ with needs("ray", "ray", "the Ray backend"):
     theirs: Any = importlib.import_module("ray.exceptions")
     """Ray's exceptions."""
     cloudpickle: Any = importlib.import_module("ray.cloudpickle")
+    cloudpickle.CloudPickler.dispatch_table.update(REDUCTIONS)
     global_worker: Any = importlib.import_module("ray._private.worker").global_worker
     """Ray's connection of this process."""
 
