@@ -66,19 +66,20 @@ Owned CallRunner::traced(PyObject* callable, const worker::TaskView& task) const
   return Owned(Py_NewRef(callable));
 }
 
-PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
-  Owned spanned;
-  if (!task.trace.empty()) {
-    spanned = traced(callable, task);
-    callable = spanned.get();
-  }
+PyObject* CallRunner::call(const Callable& callable, const worker::TaskView& task) {
   std::vector<PyObject*> values;
   values.reserve(static_cast<std::size_t>(task.head.positional) + task.head.keywords + 1u);
   values.push_back(nullptr);  // room for a bound method's self
   Owned names;
   PyObject* result = nullptr;
-  if (arguments(task, &values, &names)) {
-    result = PyObject_Vectorcall(callable, values.data() + 1, task.head.positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
+  PyObject* function = arguments(task, &values, &names) ? callable() : nullptr;
+  Owned spanned;
+  if (function != nullptr && !task.trace.empty()) {
+    spanned = traced(function, task);
+    function = spanned.get();
+  }
+  if (function != nullptr) {
+    result = PyObject_Vectorcall(function, values.data() + 1, task.head.positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                  names.get());
     end_forked_child();
   }
@@ -86,7 +87,7 @@ PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
   return result;
 }
 
-PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, const SendItem& send) {
+PyObject* CallRunner::stream(const Callable& callable, const worker::TaskView& task, const SendItem& send) {
   Owned generator(call(callable, task));
   if (!generator) return nullptr;
   Owned iterator(PyObject_GetIter(generator.get()));

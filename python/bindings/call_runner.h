@@ -21,11 +21,19 @@ class CallRunner {
 
   // Positional, then keyword arguments of a frame, as new references; `names` of the keywords.
   bool arguments(const worker::TaskView& task, std::vector<PyObject*>* values, Owned* names);
-  PyObject* call(PyObject* callable, const worker::TaskView& task);
+  // What is called is asked for when the arguments are there, whose loading may change it; it is borrowed.
+  using Callable = std::function<PyObject*()>;
+  PyObject* call(const Callable& callable, const worker::TaskView& task);
+  PyObject* call(PyObject* callable, const worker::TaskView& task) {
+    return call([callable] { return callable; }, task);
+  }
   // Calls what makes an iterator and gives each item to `send`, encoded. `send` returns false when nobody takes more of
   // them. None; null with an exception set when an item or the iterator failed.
   using SendItem = std::function<bool(std::uint32_t index, std::string_view bytes, std::uint64_t size)>;
-  PyObject* stream(PyObject* callable, const worker::TaskView& task, const SendItem& send);
+  PyObject* stream(const Callable& callable, const worker::TaskView& task, const SendItem& send);
+  PyObject* stream(PyObject* callable, const worker::TaskView& task, const SendItem& send) {
+    return stream([callable] { return callable; }, task, send);
+  }
 
   // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
   bool encode_value(PyObject* value, ObjectId id, const worker::TaskView& task, const char* what, std::string* out,

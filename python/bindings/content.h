@@ -36,6 +36,9 @@ class Compared {
   PyObject* owned() const { return held_.get(); }  // for the collector of cycles
   bool is_lost() const { return how_ != How::kByMemory && !held_; }  // no object, or there was no memory to refer to it
 
+  // Of an array whose memory is compared, which may be gone; else null.
+  PyObject* array() const { return how_ == How::kByMemory ? array_ : nullptr; }
+
   // Of an array that was given: compare its memory with this, or hold it.
   bool is_unsettled_array(PyObject* array) const { return how_ == How::kByMemory && array_ == array; }
   void settle(const Digest& digest) { digest_ = digest; }

@@ -15,6 +15,7 @@
 #include "actor_host.h"
 #include "arguments.h"
 #include "call_builder.h"
+#include "class_notes.h"
 #include "snapshot.h"
 #include "wire/direct.h"
 #include "wire/function_payload.h"

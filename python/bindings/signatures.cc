@@ -94,7 +94,11 @@ void add_value_functions(nb::module_& module) {
 }
 
 void add_snapshot_functions(nb::module_& module) {
-  Functions(module).def("make_snapshot", make_snapshot, "A snapshot of nothing yet.");
+  Functions(module)
+      .def("make_snapshot", make_snapshot, "A snapshot of nothing yet.")
+      .def("note_class", note_class,
+           "That what is being loaded may have something in common with a class, which it may have brought anew.",
+           "is_rewritten");
   Methods(module.attr("Snapshot"))
       .def("add_function", snapshot_add_function,
            "What the function refers to, with the globals of these names; None if a cell is empty.", "function",
@@ -105,6 +109,7 @@ void add_snapshot_functions(nb::module_& module) {
            "The functions and classes in a container, an array or another object; None if it could change unnoticed.",
            "thing")
       .def("classes", snapshot_classes, "The classes that were added.")
+      .def("addresses", snapshot_addresses, "The addresses of what is compared, of each as often as it is.")
       .def("has_contents", snapshot_has_contents, "Whether containers, arrays or other objects are compared.")
       .def("holds", snapshot_holds, "Whether all that was added refers to what it referred to then.");
 }

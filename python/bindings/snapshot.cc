@@ -242,6 +242,29 @@ Answer<Owned> snapshot_classes(PythonSnapshot* self) {
   return classes;
 }
 
+Answer<Owned> snapshot_addresses(PythonSnapshot* self) {
+  std::vector<PyObject*> compared;
+  std::unordered_set<PyObject*> named;  // arrays that functions name, which are compared there
+  for (const FunctionParts& function : self->parts->functions) {
+    for (const std::vector<Compared>* values : {&function.cells, &function.found}) {
+      for (const Compared& value : *values) {
+        if (value.array() != nullptr && named.insert(value.array()).second) compared.push_back(value.array());
+      }
+    }
+  }
+  for (const ContentPart& each : self->parts->contents) {
+    PyObject* array = each.container.array();
+    compared.push_back(array != nullptr ? array : each.container.get());
+  }
+  Owned addresses(PyList_New(0));
+  if (!addresses) return Raised();
+  for (PyObject* each : compared) {
+    Owned address(PyLong_FromVoidPtr(each));
+    if (!address || PyList_Append(addresses.get(), address.get()) != 0) return Raised();
+  }
+  return addresses;
+}
+
 Answer<bool> snapshot_has_contents(PythonSnapshot* self) { return self->parts != nullptr && self->parts->has_contents; }
 
 Answer<bool> snapshot_holds(PythonSnapshot* self) {

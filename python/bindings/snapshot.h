@@ -68,6 +68,8 @@ void snapshot_add_imported(PythonSnapshot* self, List things);
 Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing);
 // Classes that were added.
 Answer<Owned> snapshot_classes(PythonSnapshot* self);
+// The addresses (`id`) of the containers, arrays and other objects that are compared, of each as often as it is.
+Answer<Owned> snapshot_addresses(PythonSnapshot* self);
 // Whether containers, arrays or other objects are compared.
 Answer<bool> snapshot_has_contents(PythonSnapshot* self);
 Answer<bool> snapshot_holds(PythonSnapshot* self);

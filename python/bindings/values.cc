@@ -129,7 +129,7 @@ struct ByValue {
 
 constexpr ByValue kWaysByValue[] = {{&slot_function_dumps, "fray._functions_by_value", "dumps"},
                                     {&slot_worker_dumps, "fray._by_value", "dumps_for_workers"},
-                                    {&slot_cloud_dumps, "fray._by_value", "dumps"}};
+                                    {&slot_cloud_dumps, "fray._by_value", "dumps_whole"}};
 
 void raise_unpicklable(const char* what, PyObject* value) {
   PyObject *type, *error, *traceback;

@@ -42,10 +42,12 @@ void offer_wake_signal() {
 }
 
 struct LoadedFunction {
-  std::string payload;  // until it is loaded
+  std::string payload;  // until it is loaded; for good where it is bound
   PyObject* callable = nullptr;
   std::uint32_t max_calls = 0;
   std::uint32_t calls = 0;
+  bool is_bound = false;       // it may have objects in common with the methods of a class
+  std::uint64_t rewrites = 0;  // of classes, when it was loaded
 };
 
 class PythonExecutor : public worker::Executor {
@@ -106,15 +108,15 @@ class PythonExecutor : public worker::Executor {
   void run(const worker::TaskView& task, worker::Outcome* outcome) override {
     runner_.reset_bytes();
     LoadedFunction& function = functions_[task.head.function];
-    PyObject* callable = load(function);
     PyObject* result = nullptr;
-    if (callable != nullptr) {
+    if (load(function) != nullptr) {
+      const CallRunner::Callable callable = [&] { return load(function); };
       result = task.head.generator != 0 ? stream(callable, task) : runner_.call(callable, task);
     }
     if (lost_to_interrupt(task, result)) {
       end_interrupted(outcome);
     } else if (result == nullptr) {
-      if (task.head.may_retry != 0 && wants_retry(callable)) {
+      if (task.head.may_retry != 0 && wants_retry(function.callable)) {
         outcome->status = TaskStatus::kRetry;
       } else {
         runner_.fail(task.name, task.head.portable != 0, outcome);
@@ -161,7 +163,10 @@ class PythonExecutor : public worker::Executor {
   bool may_retire() const { return !owner_->client->has_unfinished_work(); }
 
   PyObject* load(LoadedFunction& function) {
-    if (function.callable != nullptr) return function.callable;
+    if (function.callable != nullptr && (!function.is_bound || function.rewrites == class_notes().rewrites)) {
+      return function.callable;
+    }
+    Owned before(std::exchange(function.callable, nullptr));
     if (function.payload.size() < wire::kPayloadPrefix) {
       PyErr_SetString(PyExc_RuntimeError, "the task's function did not arrive");
       return nullptr;
@@ -170,16 +175,19 @@ class PythonExecutor : public worker::Executor {
     std::memcpy(&function.max_calls, function.payload.data() + 1, sizeof(function.max_calls));
     Owned loader(PyObject_GetAttrString(support_, "load_function"));
     if (!loader) return nullptr;
+    const std::uint64_t uses = class_notes().uses;
     function.callable = PyObject_CallFunction(loader.get(), "iy#", kind, function.payload.data() + wire::kPayloadPrefix,
                                               static_cast<Py_ssize_t>(function.payload.size() - wire::kPayloadPrefix));
-    if (function.callable != nullptr) {
+    function.is_bound = class_notes().uses != uses;
+    function.rewrites = class_notes().rewrites;
+    if (function.callable != nullptr && !function.is_bound) {
       function.payload.clear();
       function.payload.shrink_to_fit();
     }
     return function.callable;
   }
 
-  PyObject* stream(PyObject* callable, const worker::TaskView& task) {
+  PyObject* stream(const CallRunner::Callable& callable, const worker::TaskView& task) {
     return runner_.stream(callable, task, [&](std::uint32_t index, std::string_view bytes, std::uint64_t size) {
       if (loop_->send_item(task, index, bytes, size)) return true;
       // The interrupt is taken here, so that it is not raised while the generator's `finally` runs.

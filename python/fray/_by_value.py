@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, NamedTuple
 
@@ -19,12 +20,15 @@ import cloudpickle
 from fray import _classes_by_value
 from fray._functions import globals_of, is_importable, pickling_by_value, send_main_by_value
 from fray._reductions import REDUCTIONS
-from fray._references import reads_content
+from fray._references import is_content, reads_content
+from fray._shared_contents import share
 
-__all__ = ["Pickler", "can_pickle", "dumps", "dumps_for_workers"]
+__all__ = ["Pickler", "can_pickle", "dumps", "dumps_classes", "dumps_for_workers", "dumps_whole"]
 
 _Base: Any = cloudpickle.Pickler
 _reduce: Any = _Base.reducer_override
+_WITH_SETTER = 6
+"""Parts of how an object is reduced whose last one sets its state."""
 _TEXTUAL = (str, tuple, list, dict, set, frozenset)
 
 
@@ -36,7 +40,7 @@ class Pickler(_Base):
         kind: type[Any] = type(obj)  # pyright: ignore[reportUnknownVariableType]
         if not issubclass(kind, type):
             return REDUCTIONS[kind](obj) if kind in REDUCTIONS else _reduce(self, obj)
-        _classes_by_value.drop_if_changed(obj)
+        self._note_class(obj)
         slots = obj.__dict__.get("__slots__")
         if slots is None or issubclass(obj, Enum):
             return _reduce(self, obj)
@@ -44,12 +48,28 @@ class Pickler(_Base):
             obj.__slots__ = (slots,)  # the same, but cloudpickle does not know that a name such as "__x" is mangled
         return _with_slots(obj, _reduce(self, obj))
 
+    def _note_class(self, cls: type[Any]) -> None:
+        """Take note that a class travels without a token."""
+        _classes_by_value.drop_if_separate(cls)
+
+
+class _WholePickler(Pickler):
+    """Tells the workers of classes that come without a token, so that those with a token are loaded again."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how a class or a function travels; everything else is pickled as usual."""
+        reduced = super().reducer_override(obj)
+        if not issubclass(type(obj), type) or reduced is NotImplemented or len(reduced) < _WITH_SETTER:
+            return reduced
+        *parts, set_members = reduced
+        return *parts, partial(_classes_by_value.set_state, set_members)
+
 
 class _SeparateGlobalsError(Exception):
     """A class comes by itself, and something else has to share its globals."""
 
 
-class _WorkersPickler(Pickler):
+class _WorkersPickler(_WholePickler):
     """Brings classes that are unchanged by their tokens."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -69,7 +89,7 @@ class _WorkersPickler(Pickler):
                 self._functions.append(obj)
                 self._check_globals()
         elif issubclass(kind, type) and not is_importable(obj):
-            reduced = _classes_by_value.reduced(obj, dumps, self._brought)
+            reduced = _classes_by_value.reduced(obj, dumps_classes, self._brought)
             self._has_whole_classes = self._has_whole_classes or (reduced is None and obj.__module__ != "builtins")
             self._check_globals()
         return reduced or super().reducer_override(obj)
@@ -77,9 +97,24 @@ class _WorkersPickler(Pickler):
     def _check_globals(self) -> None:
         brought = self._brought
         if (brought.tokens and self._assigns) or (
-            brought.has_content and (self._has_whole_classes or any(map(reads_content, self._functions)))
+            brought.having and (self._has_whole_classes or any(map(reads_content, self._functions)))
         ):
             raise _SeparateGlobalsError
+
+
+class _ClassesPickler(Pickler):
+    """Brings what the methods have in common with functions, or with other classes, by its tokens."""
+
+    def _note_class(self, cls: type[Any]) -> None:
+        pass
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how a function travels; everything else is pickled as usual."""
+        reduced = super().reducer_override(obj)
+        if type(obj) is FunctionType and reduced is not NotImplemented:
+            found = reduced[2][1]["__globals__"]
+            found |= {name: share(value, dumps_for_workers) for name, value in found.items() if is_content(value)}
+        return reduced
 
 
 def dumps(
@@ -95,12 +130,27 @@ def dumps(
         return file.getvalue()
 
 
+def dumps_classes(value: object) -> bytes:
+    """Return the pickle of classes that come by their tokens.
+
+    Raises:
+        NotSharedError: one of them has something that cannot come by itself.
+        Exception: one of them cannot be pickled.
+    """
+    return dumps(value, pickler=_ClassesPickler)
+
+
+def dumps_whole(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
+    """Return the pickle of `value` for processes of this Fray, in which functions and classes share their globals."""
+    return dumps(value, protocol, buffer_callback, _WholePickler)
+
+
 def dumps_for_workers(
     value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None
 ) -> bytes | None:
     """Return the pickle of `value` for processes of this Fray, which do not load a class again that they have loaded.
 
-    None where something else may share globals with the methods of such a class: `dumps` lets it.
+    None where something else may share globals with the methods of such a class: `dumps_whole` lets it.
     """
     try:
         return dumps(value, protocol, buffer_callback, _WorkersPickler)

@@ -20,12 +20,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from fray import _shared_contents
 from fray._functions import MAIN_MODULES, is_importable, thing_in_main
+from fray._native import note_class
 from fray._recent import Recent
 from fray._references import is_told_by_identity
-from fray._snapshots import Snapshot, snapshot_of
+from fray._snapshots import Snapshot, can_come_together, snapshot_of
 
-__all__ = ["Brought", "drop_if_changed", "forget", "load", "load_value", "reduced", "wrapped"]
+__all__ = ["Brought", "drop_if_separate", "forget", "load", "load_value", "reduced", "set_state", "wrapped"]
 
 Reduced = tuple[Callable[..., Any], tuple[tuple[bytes, ...], bytes]]
 
@@ -56,28 +58,31 @@ class Brought:
 
     Attributes:
         tokens: of these classes.
-        has_content: whether one of them refers to containers or other objects. It has copies of its own of these.
+        having: those that refer to containers or other objects, by their tokens.
     """
 
-    __slots__ = ("has_content", "tokens")
+    __slots__ = ("having", "tokens")
 
     def __init__(self) -> None:
         self.tokens: set[bytes] = set()
-        self.has_content = False
+        self.having: dict[bytes, type[Any]] = {}
 
 
 _sent: Recent[type[Any], _Sent] = Recent(_MOST_BYTES, lambda _, sent: _ENTRY_BYTES + _size_of(sent))
+_together: Recent[frozenset[bytes], bool] = Recent(_MOST_BYTES, lambda tokens, _: _ENTRY_BYTES + 64 * len(tokens))
+"""Whether classes in these states may come each by itself in one pickle."""
 _marks: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
 _classes: WeakValueDictionary[bytes, type[Any]] = WeakValueDictionary()
 """The classes by their marks."""
 _loaded: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
 """The token of the state that was loaded last. A class that was defined in this process has none."""
+_having: set[bytes] = set()
+"""The marks of classes that were loaded and refer to containers or other objects."""
+_NO_TOKEN = b""
 
 
 def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: Brought) -> Reduced | None:
     """Return how pickle is to bring a class, None where cloudpickle has to look at it for each value.
-
-    That is so where two classes of a pickle may have the same list: what comes with each class would be another copy.
 
     Args:
         cls: the class.
@@ -92,19 +97,30 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: Brought) 
         return None
     if sent.token in brought.tokens:
         return load, ((sent.token,), b"")
-    has_content = sent.state.has_contents()
-    if has_content and brought.has_content:
-        return None
     if sent.reduced is None or not _has_tokens_of_now(sent):
         classes = sent.state.classes()
         all_sent = [_sent_as(inner) for inner in classes]
         if None in all_sent:
             return None
-        sent.reduced = load, (tuple(each.token for each in all_sent if each), dumps(classes))
+        try:
+            data = dumps(classes)
+        except _shared_contents.NotSharedError:
+            _sent[cls] = None
+            return None
+        sent.reduced = load, (tuple(each.token for each in all_sent if each), data)
         _sent.keep(cls, sent)
     brought.tokens.update(sent.reduced[1][0])
-    brought.has_content = brought.has_content or has_content
+    if sent.state.has_contents():
+        brought.having[sent.token] = cls
+        if len(brought.having) > 1 and not _can_come_together(brought.having):
+            return None
     return sent.reduced
+
+
+def _can_come_together(having: dict[bytes, type[Any]]) -> bool:
+    tokens = frozenset(having)
+    known = _together[tokens]
+    return _together.keep(tokens, can_come_together(list(having.values()))) if known is None else known
 
 
 def _has_tokens_of_now(sent: _Sent) -> bool:
@@ -122,9 +138,13 @@ def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
     Without data it is there already: the same pickle has brought it. If another thread has loaded another state of it
     since, it has that state.
     """
-    known = _classes.get(tokens[0][:_MARK_BYTES])
+    mark = tokens[0][:_MARK_BYTES]
+    known = _classes.get(mark)
     if known is not None and (not data or all(map(_is_here, tokens))):
+        if mark in _having:
+            note_class(False)
         return known
+    note_class(True)
     classes: list[type[Any]] = pickle.loads(data)
     for cls, token in zip(classes, tokens, strict=True):
         _note(cls, token)
@@ -189,21 +209,31 @@ def load_value(pickled: bytes, brought: Mapping[str, tuple[tuple[bytes, ...], by
     return unpickler.load()
 
 
-def drop_if_changed(cls: type[Any]) -> None:
+def set_state(set_members: Callable[[type[Any], Any], Any], cls: type[Any], state: Any) -> Any:
+    """Give a class that comes without a token its members, as cloudpickle does, and take note of that."""
+    if cls in _loaded:
+        _loaded[cls] = _NO_TOKEN
+    note_class(True)
+    return set_members(cls, state)
+
+
+def drop_if_separate(cls: type[Any]) -> None:
     """Take note that a class travels without a token now.
 
-    If it does so in another state, the one before it needs a new token to be loaded once more.
+    If it does so in another state, or with copies of what it has in common with functions, it needs a new token to be
+    loaded once more.
     """
     if is_told_by_identity(cls):
         sent = _sent[cls]
-        if sent is not None and not sent.state.holds():
+        if sent is not None and (sent.state.has_contents() or not sent.state.holds()):
             _sent[cls] = None
 
 
 def forget() -> None:
     """Start anew, in a copy of the process: its classes may become others than those of the original."""
-    for table in (_sent, _marks, _classes, _loaded):
+    for table in (_sent, _marks, _classes, _loaded, _having):
         table.clear()
+    _shared_contents.forget()
 
 
 def _sent_as(cls: type[Any]) -> _Sent | None:
@@ -246,6 +276,10 @@ def _note(cls: type[Any], token: bytes) -> None:
         _sent[cls] = None
     else:
         _sent.keep(cls, _Sent(state, token))
+    if state is None or state.has_contents():
+        _having.add(mark)
+    else:
+        _having.discard(mark)
 
 
 def _show_in_main(cls: type[Any]) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from fray._functions import MAIN_MODULES, globals_of, is_importable, names_in, pickling_by_value, thing_in_main
 from fray._reductions import REDUCTIONS
-from fray._references import reads_content
+from fray._references import is_content, reads_content
 from fray.job.interruption import is_from_signal
 
 if TYPE_CHECKING:
@@ -43,13 +43,25 @@ _OF_FUNCTION = (
 )
 
 
-def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes | None:
-    """Return the pickle of a function, or of a value with functions in it; None where cloudpickle is needed."""
+def dumps(
+    value: object,
+    protocol: int = 5,
+    buffer_callback: Callable[[Any], object] | None = None,
+    shares: bool = False,
+) -> bytes | None:
+    """Return the pickle of a function, or of a value with functions in it; None where cloudpickle is needed.
+
+    Args:
+        value: the function or value.
+        protocol: of the pickle.
+        buffer_callback: as for `pickle.Pickler`.
+        shares: whether its functions have changeable objects in common with its classes (`fray._shared_contents`).
+    """
     if _sends_modules_by_value():
         return None
     with io.BytesIO() as file, pickling_by_value():
         try:
-            _Pickler(file, protocol, buffer_callback=buffer_callback).dump(value)
+            _Pickler(file, protocol, buffer_callback=buffer_callback, shares=shares).dump(value)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
@@ -81,8 +93,9 @@ class _NotPlainError(Exception):
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, shares: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._shares = shares
         self._globals: dict[int, dict[str, Any]] = {}
         self._brought: Brought | None = None
         self._assigns = False
@@ -119,7 +132,7 @@ class _Pickler(pickle.Pickler):
     def _check_globals(self) -> None:
         """Refuse what shares globals with the methods of classes, which have globals of their own."""
         if self._brought is not None and (
-            self._assigns or (self._brought.has_content and any(map(reads_content, self._functions)))
+            self._assigns or (self._brought.having and not self._shares and any(map(reads_content, self._functions)))
         ):
             raise _NotPlainError
 
@@ -137,6 +150,10 @@ class _Pickler(pickle.Pickler):
         new = FunctionType(code, shared, closure=fn.__closure__)
         attributes = {key: value for key in _OF_FUNCTION if (value := getattr(fn, key)) != getattr(new, key)}
         named = [*found.values(), *(content[0] for content in cells if content)]
+        if self._shares:
+            from fray._shared_contents import share
+
+            found |= {name: share(value, dumps) for name, value in found.items() if is_content(value)}
         state = (attributes, fn.__dict__, found, cells, _submodules(names_in(code), named))
         return _make, (marshal.dumps(code), shared, len(cells)), state, None, None, _settle
 
@@ -160,9 +177,9 @@ def _settle(fn: FunctionType, state: tuple[dict[str, Any], dict[str, Any], dict[
 
 
 def _dumps_class(value: object) -> bytes:
-    from fray._by_value import dumps
+    from fray._by_value import dumps_classes
 
-    return dumps(value)
+    return dumps_classes(value)
 
 
 def _content_of(cell: CellType) -> tuple[Any] | None:

@@ -257,6 +257,9 @@ class Snapshot:
     def classes(self) -> Any:
         """The classes that were added."""
 
+    def addresses(self) -> Any:
+        """The addresses of what is compared, of each as often as it is."""
+
     def has_contents(self) -> bool:
         """Whether containers, arrays or other objects are compared."""
 
@@ -452,6 +455,11 @@ def put_back(client: Client, name: str) -> None:
 
 def make_snapshot() -> Snapshot:
     """A snapshot of nothing yet."""
+
+def note_class(is_rewritten: bool) -> None:
+    """
+    That what is being loaded may have something in common with a class, which it may have brought anew.
+    """
 
 def set_tracer(
     calls: Callable[[str, str], Any] | None, waits: Callable[[str, list[bytes], int, float | None], Any] | None

@@ -16,11 +16,13 @@ from fray.job.interruption import is_from_signal
 __all__ = [
     "References",
     "has_plain_state",
+    "is_content",
     "is_immutable",
     "is_named_tuple",
     "is_told_by_identity",
     "note_classes",
     "reads_content",
+    "referred_by",
 ]
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, ModuleType)
@@ -109,15 +111,30 @@ class References:
             self.take(value)
 
 
-def reads_content(fn: FunctionType) -> bool:
-    """Return whether a function refers to containers or other objects, in which something may change."""
+def is_content(value: Any) -> bool:
+    """Return whether something in this very value may change."""
     refers = References()
-    refers.take_all(fn.__globals__[name] for name in globals_of(fn.__code__).names if name in fn.__globals__)
+    refers.take(value)
+    return any(content is value for content in refers.contents)
+
+
+def referred_by(fn: FunctionType) -> tuple[list[Any], References]:
+    """Return the changeable objects among the values of the globals that a function reads, and all else it refers to."""
+    values = [fn.__globals__[name] for name in globals_of(fn.__code__).names if name in fn.__globals__]
+    named = [value for value in values if is_content(value)]
+    refers = References()
+    refers.take_all(value for value in values if not any(value is one for one in named))
     refers.take_all((*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values(), *vars(fn).values()))
     for cell in fn.__closure__ or ():
         with suppress(ValueError):  # it is empty
             refers.take(cell.cell_contents)
-    return bool(refers.contents)
+    return named, refers
+
+
+def reads_content(fn: FunctionType) -> bool:
+    """Return whether a function refers to containers or other objects, in which something may change."""
+    named, refers = referred_by(fn)
+    return bool(named or refers.contents)
 
 
 def is_told_by_identity(cls: type[Any]) -> bool:

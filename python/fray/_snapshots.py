@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
+from collections.abc import Sequence
+from itertools import chain
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from fray._functions import globals_of
+from fray._functions import globals_of, is_importable
 from fray._native import Snapshot, make_snapshot
-from fray._references import References, note_classes
+from fray._references import References, note_classes, referred_by
 from fray.job.interruption import is_from_signal
 
-__all__ = ["Snapshot", "pickle_of", "snapshot_of"]
+__all__ = ["Snapshot", "can_come_together", "has_shared_contents", "pickle_of", "snapshot_of"]
 
 _OF_DISPATCH = (WeakKeyDictionary, MappingProxyType, MethodType)
 """In what `functools.singledispatch` returns: what it has found lately, and views of what is compared elsewhere."""
@@ -36,57 +39,138 @@ def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Sna
         thing: the function or class.
         by_content: whether containers, arrays and other objects are compared; else they could change unnoticed.
     """
-    snapshot = make_snapshot()
-    seen = {id(thing)}
-    functions: list[Any] = []
-    classes: list[Any] = []
-    (functions if type(thing) is FunctionType else classes).append(thing)
-    assigns = False
-    has_content = False
-    while functions or classes:
-        refers = References()
-        if functions:
-            fn = functions.pop()
-            use = globals_of(fn.__code__)
-            assigns = assigns or use.are_assigned
-            if not _take_function(fn, snapshot.add_function(fn, use.names), refers):
-                return None
+    found = _Found()
+    return found.snapshot if found.take([thing], by_content) and found.can_come_apart(thing) else None
+
+
+def can_come_together(classes: Sequence[type[Any]]) -> bool:
+    """Return whether classes that come each by itself would have in common what they have in common here."""
+    found = _Found()
+    return found.take(classes) and found.can_come_apart(None)
+
+
+def has_shared_contents(state: Snapshot) -> bool:
+    """Return whether a function with this state may have contents in common with classes that it uses."""
+    return state.has_contents() and any(map(_has_contents, state.classes()))
+
+
+def _has_contents(cls: type[Any]) -> bool:
+    found = _Found()
+    return not found.take([cls]) or bool(found.contents)
+
+
+class _Found:
+    """What functions and classes refer to.
+
+    Attributes:
+        snapshot: of all of it.
+        assigns: whether any of the functions assigns globals.
+        contents: what was looked into, by address, with the functions and classes in it.
+    """
+
+    def __init__(self) -> None:
+        self.snapshot = make_snapshot()
+        self.assigns = False
+        self.contents: dict[int, tuple[Any, list[Any]]] = {}
+
+    def take(self, things: Sequence[Any], by_content: bool = True) -> bool:
+        """Take all that the functions and classes refer to; return False where that could change unnoticed."""
+        seen = set(map(id, things))
+        functions = [thing for thing in things if type(thing) is FunctionType]
+        classes = [thing for thing in things if type(thing) is not FunctionType]
+        while functions or classes:
+            refers = References()
+            if functions:
+                fn = functions.pop()
+                use = globals_of(fn.__code__)
+                self.assigns = self.assigns or use.are_assigned
+                if not _take_function(fn, self.snapshot.add_function(fn, use.names), refers):
+                    return False
+            else:
+                from fray._class_state import take_class
+
+                take_class(classes.pop(), self.snapshot, refers)
+            if refers.contents and not (by_content and self._take_contents(refers)):
+                return False
+            self.snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
+            for other in refers.by_value:
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    (functions if type(other) is FunctionType else classes).append(other)
+        return True
+
+    def _take_contents(self, refers: References) -> bool:
+        """Take what is in containers and objects, each once; return False where it could change unnoticed."""
+        numpy = sys.modules.get("numpy")
+        for content in refers.contents:
+            if id(content) in self.contents and not (numpy and type(content) is numpy.ndarray):
+                continue  # the names that functions have for an array are compared, all of them
+            inside = self.snapshot.add_content(content)
+            if inside is None:
+                return False
+            self.contents[id(content)] = content, inside
+            refers.take_all(inside)  # functions and classes
+        return True
+
+    def can_come_apart(self, thing: object) -> bool:
+        """Return whether what functions and classes have in common arrives as one, although each class comes alone.
+
+        The methods of a class have globals of their own, in which no assignment would be seen. Changeable objects that
+        are the values of globals are one all the same (`fray._shared_contents`), unless one of them is in another, or
+        has functions.
+
+        Args:
+            thing: the function, if all of it belongs to one.
+        """
+        classes = self.snapshot.classes()
+        if not classes or not (self.assigns or self.contents):
+            return True
+        if self.assigns:
+            return False
+        owners = [_contents_of(cls) for cls in classes]
+        if type(thing) is FunctionType:
+            if not any(map(any, owners)):
+                return True
+            owners.append(_contents_of(thing))
+        of_globals = {one for named, _ in owners for one in named}
+        others = {one for _, own in owners for one in own}
+        compared: list[int] = self.snapshot.addresses()
+        return (
+            len(compared) == len(set(compared))
+            and len(others) == sum(len(own) for _, own in owners)
+            and not of_globals & others
+            and not any(
+                map(_comes_as_copy, chain(*(self.contents[one][1] for one in of_globals & self.contents.keys())))
+            )
+        )
+
+
+def _comes_as_copy(inner: Any) -> bool:
+    """Return whether a function or class in an object would not be the one that is elsewhere."""
+    return not is_importable(inner) and (type(inner) is FunctionType or _has_contents(inner))
+
+
+def _contents_of(owner: Any) -> tuple[set[int], set[int]]:
+    """Return which changeable objects a function or class has as globals, and in other ways; not those of others."""
+    of_globals: set[int] = set()
+    others: set[int] = set()
+    seen = {id(owner)}
+    to_do = [owner]
+    for one in to_do:
+        if type(one) is FunctionType:
+            named, refers = referred_by(one)
+            of_globals.update(map(id, named))
         else:
             from fray._class_state import take_class
 
-            take_class(classes.pop(), snapshot, refers)
-        if refers.contents and not (by_content and _take_contents(snapshot, refers)):
-            return None
-        snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
-        for other in refers.by_value:
-            if id(other) not in seen:
-                seen.add(id(other))
-                (functions if type(other) is FunctionType else classes).append(other)
-        if not functions and not snapshot.classes():
-            has_content = snapshot.has_contents()
-    return snapshot if _is_exact(thing, snapshot, assigns, has_content) else None
-
-
-def _is_exact(thing: object, snapshot: Snapshot, assigns: bool, has_content: bool) -> bool:
-    """Return whether what arrives would have the values in common that it has here.
-
-    Methods have globals of their own where they arrive, which are not those of the functions, and a class that comes by
-    itself has others than the rest. So nothing that could change there must be in two of these.
-
-    Args:
-        thing: the function or class.
-        snapshot: of it.
-        assigns: whether any of its functions assigns globals.
-        has_content: whether the functions refer to containers or other objects, apart from the methods of classes.
-    """
-    classes = snapshot.classes()
-    if not classes or not (assigns or snapshot.has_contents()):
-        return True
-    if assigns or thing is classes[0]:
-        return not assigns
-    states = [snapshot_of(cls) for cls in classes]
-    having = [has_content, *(state is not None and state.has_contents() for state in states)]
-    return None not in states and having.count(True) <= 1
+            refers = References()
+            take_class(one, make_snapshot(), refers)
+        others.update(id(content) for content in refers.contents)
+        for inner in refers.by_value:
+            if type(inner) is FunctionType and id(inner) not in seen:
+                seen.add(id(inner))
+                to_do.append(inner)
+    return of_globals, others
 
 
 def _take_function(fn: FunctionType, values: list[Any] | None, refers: References) -> bool:
@@ -104,16 +188,6 @@ def _take_function(fn: FunctionType, values: list[Any] | None, refers: Reference
     for annotation in annotations.values():
         note_classes(annotation, refers)
     refers.take_all(values)
-    return True
-
-
-def _take_contents(snapshot: Snapshot, refers: References) -> bool:
-    """Add the content of containers and objects; return False where it could change unnoticed."""
-    for content in refers.contents:
-        inside = snapshot.add_content(content)
-        if inside is None:
-            return False
-        refers.take_all(inside)  # functions and classes
     return True
 
 

@@ -317,6 +317,69 @@ assert kept == []
 """)
 
 
+def test_settings_that_functions_and_classes_read_are_one_object_for_every_way_to_call() -> None:
+    check("""
+import logging
+settings = {"limit": 10, "words": ["a"]}
+seen = []
+log = logging.getLogger("job")
+@dataclass
+class Job:
+    name: str
+    tags: list = field(default_factory=list)
+    def score(self):
+        seen.append(self.name)
+        return settings["limit"], list(seen), settings["words"] is words_of()
+def words_of():
+    return settings["words"]
+def work(name):
+    log.info("job %s", name)
+    job = Job(name, list(settings["words"]))
+    return job, job.score(), list(seen), settings["words"] is words_of()
+def other(name):
+    return Job(name).score()[1] == list(seen), len(settings["words"])
+for number in range(3):
+    ways = [
+        [ctx.get(ctx.run(work, "run"))],
+        list(ctx.map(work, ["map"])),
+        [ctx.get(ctx.run(work, "again"))],
+        [ctx.get(ctx.run(lambda name: work(name), "lambda"))],
+    ]
+    for (way,) in ways:
+        job, (limit, from_method, is_one), from_function, is_one_here = way
+        assert type(job) is Job and job.tags == ["a"] * (number + 1), way
+        assert limit == 10 + number and is_one and is_one_here, way
+        assert from_method == from_function and from_method[-1] == job.name, way
+    assert ctx.get(ctx.run(other, "x")) == (True, number + 1)
+    settings["limit"] += 1
+    settings["words"].append("a")
+assert seen == []
+""")
+
+
+def test_a_function_that_brings_its_own_copies_does_not_stay_in_the_way() -> None:
+    check("""
+seen = []
+class Notes:
+    def note(self, what):
+        seen.append(what)
+count = 0
+def exact(what):
+    Notes().note(what)
+    return list(seen)
+def assigns(what):
+    global count
+    count += 1
+    Notes().note(what)
+    return list(seen)
+for number in range(3):
+    assert ctx.get(ctx.run(exact, number))[-1] == number
+    assert ctx.get(ctx.run(assigns, -number)) == [-number]
+    assert ctx.get(ctx.run(Notes().note, 5)) is None
+    assert ctx.get(ctx.run(lambda what: exact(what), "new"))[-1] == "new"
+""")
+
+
 def test_a_class_may_have_itself_in_its_registry() -> None:
     check("""
 class Plugin:
@@ -658,3 +721,22 @@ assert Point.limits.__globals__ is globals()
 """,
         cpus=2,
     )
+
+
+RANDOM_SCRIPTS = """
+import fray
+from tests.chaos.shared_state import check
+with fray.init(cpus=1, start_method={start_method!r}) as ctx:
+    for seed in range({first}, {last}):
+        check(ctx, seed, globals())
+"""
+
+
+@pytest.mark.parametrize("start_method", ["fork", "forkserver"])
+def test_functions_and_classes_have_their_globals_in_common_in_scripts_written_at_random(start_method: str) -> None:
+    run_driver(RANDOM_SCRIPTS.format(start_method=start_method, first=0, last=60)).ok()
+
+
+@pytest.mark.long
+def test_functions_and_classes_have_their_globals_in_common_in_many_scripts() -> None:
+    run_driver(RANDOM_SCRIPTS.format(start_method="forkserver", first=100, last=4000), within=900).ok()

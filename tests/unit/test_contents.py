@@ -286,45 +286,60 @@ def test_functions_and_classes_in_containers_are_looked_into() -> None:
     assert not state.holds()
 
 
-def test_a_function_may_read_a_list_and_use_a_class_that_does_not() -> None:
-    inside: dict[str, Any] = {"__name__": "__main__"}
-    exec(
-        "rows = [1]\nclass Row:\n    def use(self): return 1\nclass Other:\n    def use(self): return rows\n"
-        "def plain(): return Row(), rows\ndef shared(): return Other(), rows\ndef all_of_it(): return Row, Other, [1]",
-        inside,
-    )
-    assert snapshot_of(inside["plain"]) is not None
-    assert snapshot_of(inside["shared"]) is None, "its class brings a list of its own"
-    assert snapshot_of(inside["all_of_it"]) is not None, "only a class reads the list"
-    assert snapshot_of(inside["Other"]) is not None
-
-
-CHANGEABLE = """
-rows = [1]
+SHARING = """
+rows, table, nested = [1], {"a": 1}, []
+outer = [nested]
+dispatch = {"helper": lambda: 1}
+registry = {}
+array = numpy.arange(3)
 def helper(): return rows
 class Row:
-    def use(self): return helper()
+    def use(self): return helper(), array
 class Child(Row): pass
-class Other:
+class Own:
     items = []
+class SameAsGlobal:
+    items = table
+class Nested:
+    def use(self): return nested
+class Dispatches:
+    def use(self): return dispatch["helper"]()
+class Registered:
+    def use(self): return registry
+registry["one"] = Registered
 class Counts:
     def use(self):
         global rows
         rows = 2
+def closure():
+    kept = []
+    def inner(): return kept
+    class Closed:
+        def use(self): return kept
+    return inner, Closed
+inner, Closed = closure()
 def one(): return Row()
-def with_helper(): return Row(), helper()
-def two(): return Row(), Other()
-def inherits(): return Child()
+def with_helper(): return Row(), helper(), array
+def two(): return Row(), Own(), rows
+def inherits(): return Child(), rows
+def in_two_ways(): return SameAsGlobal(), table
+def in_another(): return Nested(), outer
+def has_functions(): return Dispatches(), dispatch
+def has_its_class(): return Registered(), registry
+def in_a_closure(): return Closed(), inner()
+def in_a_default(kept=rows): return Row(), kept
 def assigns(): return Counts()
 """
 
 
-def test_functions_and_classes_that_could_change_the_same_are_told_by_no_snapshot() -> None:
-    inside: dict[str, Any] = {"__name__": "__main__"}
-    exec(CHANGEABLE, inside)
-    expected = {"one": True, "with_helper": False, "two": False, "inherits": False, "assigns": False}
-    expected |= {"Row": True, "Child": True, "Other": True, "Counts": False}
-    assert {name: snapshot_of(inside[name]) is not None for name in expected} == expected
+def test_functions_and_classes_may_have_in_common_what_can_come_by_itself() -> None:
+    inside: dict[str, Any] = {"__name__": "__main__", "numpy": numpy}
+    exec(SHARING, inside)
+    told = {name for name, value in inside.items() if callable(value) and snapshot_of(value) is not None}
+    apart = {"in_two_ways", "in_another", "has_functions", "has_its_class", "in_a_closure", "in_a_default", "assigns"}
+    classes = {"Row", "Child", "Own", "SameAsGlobal", "Nested", "Closed"}
+    assert told == {"helper", "inner", "closure", "one", "with_helper", "two", "inherits", *classes}
+    assert not told & apart
 
 
 CLASS = """

@@ -21,7 +21,7 @@ from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
-from fray._snapshots import snapshot_of
+from fray._snapshots import has_shared_contents, snapshot_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
 from fray.backend.native.failures import can_pickle
 from fray.errors import SerializationError, StoreFullError
@@ -101,7 +101,12 @@ class FunctionTable:
                 return self._freeze(key, fn, name, max_calls)
             return self._pickled(fn, name, max_calls)
         state = snapshot_of(fn)
-        handle = self._pickled(fn, name, max_calls)
+        shares = state is not None and has_shared_contents(state)
+        payload = dumps_functions(fn, shares=True) if shares else None
+        if payload is None:
+            state, payload = None if shares else state, self._payload(fn)
+        _warn_if_large(fn, payload)
+        handle = self._made(payload, fn, name, max_calls)
         return handle if state is None else self._by_value.note(key, state, handle)
 
     def for_calls(
@@ -126,8 +131,12 @@ class FunctionTable:
         known: Any = self._by_value.find(fn, key) if is_function else None
         if known is None:
             state = snapshot_of(fn) if is_function else None
+            shares = state is not None and has_shared_contents(state)
+            payload = dumps_functions(partial(carrier, fn), shares=True) if shares else None
+            if shares and payload is None:
+                state = None
             try:
-                known = self._carried(fn, carrier, name, max_calls, put)
+                known = self._carried(fn, carrier, name, max_calls, put, payload)
             except (HoldsRefs, StoreFullError, SerializationError):
                 return None
             # The table would hold what a large closure holds, after the program has dropped it.
@@ -135,9 +144,11 @@ class FunctionTable:
                 self._by_value.note(key, state, known)
         return known
 
-    def _carried(self, fn: Any, carrier: Any, name: str, max_calls: int, put: Callable[[Any], Any]) -> Carried:
+    def _carried(
+        self, fn: Any, carrier: Any, name: str, max_calls: int, put: Callable[[Any], Any], payload: bytes | None
+    ) -> Carried:
         arrays = _LargeArrays()
-        payload = self._payload(partial(carrier, fn), arrays.take)
+        payload = payload or self._payload(partial(carrier, fn), arrays.take)
         if arrays.size > _MORE_IN_ARRAYS * len(payload):
             handle, _ = self.handle(carrier, name, max_calls)
             return Carried(handle, (put(fn),), arrays.size)
@@ -242,9 +253,9 @@ def _size_by_value(key: Any, known: tuple[Any, bool] | Carried) -> int:
 
 
 def _dumps(fn: Any, buffer_callback: Callable[[Any], object] | None) -> bytes:
-    from fray._by_value import dumps, dumps_for_workers
+    from fray._by_value import dumps_for_workers, dumps_whole
 
-    return dumps_for_workers(fn, 5, buffer_callback) or dumps(fn, 5, buffer_callback)
+    return dumps_for_workers(fn, 5, buffer_callback) or dumps_whole(fn, 5, buffer_callback)
 
 
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
