@@ -119,7 +119,7 @@ def is_content(value: Any) -> bool:
 
 
 def referred_by(fn: FunctionType) -> tuple[list[Any], References]:
-    """Return the changeable objects among the values of the globals that a function reads, and all else it refers to."""
+    """Return the changeable objects among the globals that a function reads, and what else it refers to."""
     values = [fn.__globals__[name] for name in globals_of(fn.__code__).names if name in fn.__globals__]
     named = [value for value in values if is_content(value)]
     refers = References()
