@@ -21,6 +21,10 @@ def state(tools: Tools, count: int) -> str:
     return _run("state", tools, count)
 
 
+def settings(tools: Tools, count: int) -> str:
+    return _run("settings", tools, count)
+
+
 def _run(name: str, tools: Tools, size: int) -> str:
     command = [sys.executable, "-m", f"benchmarks.programs.{name}", tools.peer, tools.kind, str(size)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -51,6 +55,15 @@ PROGRAMS = (
         int,
         state,
         600,
+        50,
+        ("fray", "pool", "joblib"),
+    ),
+    RealProgram(
+        "settings",
+        "2,000 calls of a function and a class that read one dict of the script",
+        int,
+        settings,
+        2_000,
         50,
         ("fray", "pool", "joblib"),
     ),
