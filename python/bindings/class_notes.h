@@ -16,6 +16,7 @@ struct ClassNotes {
 };
 
 const ClassNotes& class_notes();
+// That what is being loaded uses such a class, and whether it has brought it anew.
 void note_class(bool is_rewritten);
 
 }  // namespace fray::python

@@ -245,6 +245,7 @@ Answer<Owned> snapshot_classes(PythonSnapshot* self) {
 Answer<Owned> snapshot_addresses(PythonSnapshot* self) {
   std::vector<PyObject*> compared;
   std::unordered_set<PyObject*> named;  // arrays that functions name, which are compared there
+  if (self->parts == nullptr) return Owned(PyList_New(0));
   for (const FunctionParts& function : self->parts->functions) {
     for (const std::vector<Compared>* values : {&function.cells, &function.found}) {
       for (const Compared& value : *values) {

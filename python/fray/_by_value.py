@@ -112,7 +112,7 @@ class _ClassesPickler(Pickler):
         """Say how a function travels; everything else is pickled as usual."""
         reduced = super().reducer_override(obj)
         if type(obj) is FunctionType and reduced is not NotImplemented:
-            found = reduced[2][1]["__globals__"]
+            found = reduced[2][1]["__globals__"]  # the state of a function, as cloudpickle 3 reduces it
             found |= {name: share(value, dumps_for_workers) for name, value in found.items() if is_content(value)}
         return reduced
 

@@ -109,11 +109,12 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: Brought) 
             return None
         sent.reduced = load, (tuple(each.token for each in all_sent if each), data)
         _sent.keep(cls, sent)
-    brought.tokens.update(sent.reduced[1][0])
     if sent.state.has_contents():
-        brought.having[sent.token] = cls
-        if len(brought.having) > 1 and not _can_come_together(brought.having):
+        having = {**brought.having, sent.token: cls}
+        if len(having) > 1 and not _can_come_together(having):
             return None
+        brought.having = having
+    brought.tokens.update(sent.reduced[1][0])
     return sent.reduced
 
 
@@ -211,7 +212,7 @@ def load_value(pickled: bytes, brought: Mapping[str, tuple[tuple[bytes, ...], by
 
 def set_state(set_members: Callable[[type[Any], Any], Any], cls: type[Any], state: Any) -> Any:
     """Give a class that comes without a token its members, as cloudpickle does, and take note of that."""
-    if cls in _loaded:
+    if is_told_by_identity(cls) and cls in _loaded:
         _loaded[cls] = _NO_TOKEN
     note_class(True)
     return set_members(cls, state)

@@ -173,9 +173,9 @@ def _dump(parts: tuple[Any, Any, Any]) -> bytes:
     try:
         return pickle.dumps(parts, protocol=5)
     except Exception:
-        from fray._by_value import dumps
+        from fray._by_value import dumps_whole
 
-        return dumps(parts)
+        return dumps_whole(parts)
 
 
 def _task_error(link: _Link, task_name: str, text: str) -> TaskError:

@@ -6,7 +6,7 @@ thread without what it has in this one. Nothing of Fray is needed to load them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import Context, ContextVar
 from functools import cached_property, lru_cache, partial
 from struct import Struct
@@ -30,26 +30,28 @@ def state_of_cached(fn: Any) -> dict[str, Any]:
     """Return the attributes of a cached function that travel with it; among them the function that it calls."""
     state = dict[str, Any](fn.__dict__)
     state.pop(_MADE_ANEW, None)
-    return state
+    wrapped = state.get("__wrapped__")
+    copied: Mapping[str, Any] = vars(wrapped) if isinstance(wrapped, type) else {}  # all that a class has
+    return {name: value for name, value in state.items() if name not in copied or copied[name] is not value}
 
 
 class _Decorator:
-    """Arrives as what `lru_cache` returns for these parameters."""
+    """What `lru_cache` returns for these parameters, which cannot be pickled; it arrives as that."""
 
-    def __init__(self, parameters: dict[str, Any]) -> None:
-        self._parameters = parameters
+    def __init__(self, maxsize: int | None, typed: bool) -> None:
+        self._parameters = maxsize, typed
 
     def __reduce__(self) -> Any:
-        return lru_cache, (self._parameters["maxsize"], self._parameters["typed"])
+        return lru_cache, self._parameters
 
     def __call__(self, fn: Any) -> Any:
-        raise NotImplementedError  # pickle wants something that could be called
+        return lru_cache(*self._parameters)(fn)
 
 
 def _reduce_cached(fn: Any) -> Any:
     if is_importable(fn):
         return fn.__reduce__()
-    return _Decorator(fn.cache_parameters()), (fn.__wrapped__,), state_of_cached(fn)
+    return _Decorator(**fn.cache_parameters()), (fn.__wrapped__,), state_of_cached(fn)
 
 
 def _reduce_cached_property(thing: cached_property[Any]) -> Any:

@@ -6,8 +6,16 @@ import copyreg
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from fray._functions import globals_of, is_importable
 from fray._reductions import CachedFunction, state_of_cached
@@ -23,6 +31,7 @@ __all__ = [
     "note_classes",
     "reads_content",
     "referred_by",
+    "without_notes",
 ]
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, ModuleType)
@@ -40,6 +49,10 @@ _IMMUTABLE_BY_NAME = {
 
 Variables of threads and contexts are the same for whoever sees none of the values that they have here.
 """
+_NOTES: dict[str, tuple[type[Any], ...]] = {
+    "dataclasses": (set,),  # which objects the representation is just writing
+    "functools": (WeakKeyDictionary, MappingProxyType, MethodType),  # what singledispatch has found, and views of it
+}
 _HEAP_TYPE = 1 << 9
 """A flag of classes that are no static parts of the interpreter (`Py_TPFLAGS_HEAPTYPE`)."""
 _OF_WRAPPERS = {
@@ -93,13 +106,14 @@ class References:
         elif is_immutable(kind):
             if kind.__flags__ & _HEAP_TYPE:
                 self.take(kind)
-        elif is_importable(value) and _is_pickled_by_name(value):
+        elif _is_pickled_by_name(value):
             self.by_name.append(value)
         elif kind.__module__ != "dataclasses":  # marks, such as that of a default that is made for each object
             self.contents.append(value)
 
     def _take_cached(self, fn: Any) -> None:
-        """Take the function that a cached one calls; its cache does not travel."""
+        """Take the function that a cached one calls. Where it arrives, all who use it are to have one cache."""
+        self.contents.append(fn)
         state = state_of_cached(fn)
         self.take(state.pop("__wrapped__", None))
         if not state.keys() <= _OF_WRAPPERS:
@@ -112,10 +126,18 @@ class References:
 
 
 def is_content(value: Any) -> bool:
-    """Return whether something in this very value may change."""
+    """Return whether something in this very value may change that travels with it."""
+    if type(value) is CachedFunction:
+        return False
     refers = References()
     refers.take(value)
     return any(content is value for content in refers.contents)
+
+
+def without_notes(fn: FunctionType, values: Iterable[Any]) -> list[Any]:
+    """Return what of a function's cells and attributes counts: not what library code notes there for itself."""
+    notes = _NOTES.get(fn.__globals__.get("__name__", ""), ())
+    return [value for value in values if not any(type(value) is kind for kind in notes)]
 
 
 def referred_by(fn: FunctionType) -> tuple[list[Any], References]:
@@ -124,10 +146,11 @@ def referred_by(fn: FunctionType) -> tuple[list[Any], References]:
     named = [value for value in values if is_content(value)]
     refers = References()
     refers.take_all(value for value in values if not any(value is one for one in named))
-    refers.take_all((*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values(), *vars(fn).values()))
+    others = [*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values(), *vars(fn).values()]
     for cell in fn.__closure__ or ():
         with suppress(ValueError):  # it is empty
-            refers.take(cell.cell_contents)
+            others.append(cell.cell_contents)
+    refers.take_all(without_notes(fn, others))
     return named, refers
 
 
@@ -184,8 +207,8 @@ def _is_pickled_by_name(value: Any) -> bool:
     """Return whether pickle refers to an object by its name alone, as to the functions of numpy."""
     kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     reduce = copyreg.dispatch_table.get(kind)
-    try:
-        return isinstance(value.__reduce_ex__(5) if reduce is None else reduce(value), str)
+    try:  # objects that make attributes of any name are among these
+        return is_importable(value) and isinstance(value.__reduce_ex__(5) if reduce is None else reduce(value), str)
     except Exception as error:
         if is_from_signal(error.__traceback__):
             raise

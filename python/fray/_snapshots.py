@@ -13,19 +13,16 @@ import pickle
 import sys
 from collections.abc import Sequence
 from itertools import chain
-from types import FunctionType, MappingProxyType, MethodType
+from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from fray._functions import globals_of, is_importable
 from fray._native import Snapshot, make_snapshot
-from fray._references import References, note_classes, referred_by
+from fray._references import References, is_content, note_classes, referred_by, without_notes
 from fray.job.interruption import is_from_signal
 
 __all__ = ["Snapshot", "can_come_together", "has_shared_contents", "pickle_of", "snapshot_of"]
 
-_OF_DISPATCH = (WeakKeyDictionary, MappingProxyType, MethodType)
-"""In what `functools.singledispatch` returns: what it has found lately, and views of what is compared elsewhere."""
 _MOST_PICKLED_BYTES = 1 << 20
 """Of an object that is pickled to see whether it has changed; the memory of its arrays does not count."""
 
@@ -90,7 +87,9 @@ class _Found:
                 from fray._class_state import take_class
 
                 take_class(classes.pop(), self.snapshot, refers)
-            if refers.contents and not (by_content and self._take_contents(refers)):
+            if not by_content and any(map(is_content, refers.contents)):
+                return False
+            if not self._take_contents(refers):
                 return False
             self.snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
             for other in refers.by_value:
@@ -177,17 +176,13 @@ def _take_function(fn: FunctionType, values: list[Any] | None, refers: Reference
     """Take what a function refers to; return False where that cannot be told."""
     if values is None:  # a cell is empty
         return False
-    if fn.__globals__.get("__name__") == "dataclasses":  # the representation holds a set of what it is just writing
-        values = [value for value in values if type(value) is not set]
-    elif fn.__globals__.get("__name__") == "functools":
-        values = [value for value in values if type(value) not in _OF_DISPATCH]
     try:
         annotations = fn.__annotations__
     except NameError:  # from Python 3.14 on they are evaluated here, and may name what is not there yet
         return False
     for annotation in annotations.values():
         note_classes(annotation, refers)
-    refers.take_all(values)
+    refers.take_all(without_notes(fn, values))
     return True
 
 

@@ -380,6 +380,36 @@ for number in range(3):
 """)
 
 
+def test_what_a_cached_function_returns_is_one_object_for_functions_and_methods() -> None:
+    check("""
+@functools.cache
+def kept():
+    return []
+@functools.cache
+class Only:
+    def add(self, what):
+        kept().append(what)
+        return Only() is self
+class Adds:
+    def add(self, what):
+        kept().append(what)
+def by_class(what):
+    Adds().add(what)
+    return list(kept())
+def by_only(what):
+    return Only().add(what), list(kept())
+def alone():
+    kept().append("alone")
+    return len(kept())
+for number in range(3):
+    assert ctx.get(ctx.run(by_class, number))[-1] == number
+    assert ctx.get(ctx.run(by_only, number)) == (True, ctx.get(ctx.run(lambda: by_only(number)))[1])
+    assert ctx.get(ctx.run(alone)) == number + 1, "the cache stays in the worker"
+    ctx.get(ctx.run(Adds().add, "between"))
+assert kept() == []
+""")
+
+
 def test_a_class_may_have_itself_in_its_registry() -> None:
     check("""
 class Plugin:

@@ -329,16 +329,20 @@ def has_its_class(): return Registered(), registry
 def in_a_closure(): return Closed(), inner()
 def in_a_default(kept=rows): return Row(), kept
 def assigns(): return Counts()
+@dataclasses.dataclass
+class Plain:
+    name: str
+def with_plain_class(): return Plain("a"), outer, nested, dispatch
 """
 
 
 def test_functions_and_classes_may_have_in_common_what_can_come_by_itself() -> None:
-    inside: dict[str, Any] = {"__name__": "__main__", "numpy": numpy}
+    inside: dict[str, Any] = {"__name__": "__main__", "numpy": numpy, "dataclasses": dataclasses}
     exec(SHARING, inside)
     told = {name for name, value in inside.items() if callable(value) and snapshot_of(value) is not None}
     apart = {"in_two_ways", "in_another", "has_functions", "has_its_class", "in_a_closure", "in_a_default", "assigns"}
-    classes = {"Row", "Child", "Own", "SameAsGlobal", "Nested", "Closed"}
-    assert told == {"helper", "inner", "closure", "one", "with_helper", "two", "inherits", *classes}
+    classes = {"Plain", "Row", "Child", "Own", "SameAsGlobal", "Nested", "Closed"}
+    assert told == {"helper", "inner", "closure", "one", "with_helper", "two", "inherits", "with_plain_class", *classes}
     assert not told & apart
 
 

@@ -37,6 +37,12 @@ class Thing:
 @functools.singledispatch
 def shown(x): return "any"
 shown.register(int, lambda x: "int")
+@functools.cache
+class Single:
+    "One for all."
+    kind = "single"
+    def __init__(self): self.value = 3
+    def one(self): return Single() is self
 local = threading.local()
 local.kept = 1
 variable = contextvars.ContextVar("variable", default=4)
@@ -52,6 +58,7 @@ def uses_empty_cache(): return other.cache_info().currsize
 def uses_class():
     thing = Thing()
     return thing.value, thing.value is thing.value, thing.times(3), Thing.static(2), Thing.value.__doc__
+def uses_single(): return Single().one(), Single().value, Single.kind, Single.__doc__
 def uses_dispatch(): return shown(1), shown("1")
 def uses_local(): return hasattr(local, "kept")
 def uses_variables(): return variable.get(), bare.get(None), variable.name
@@ -63,6 +70,7 @@ EXPECTED = {
     "uses_two": (1, 0, 1),
     "uses_empty_cache": 0,
     "uses_class": (["Thing", "value"], True, 18, 2, "The value."),
+    "uses_single": (True, 3, "single", "One for all."),
     "uses_dispatch": ("int", "any"),
     "uses_local": False,
     "uses_variables": (4, None, "variable"),

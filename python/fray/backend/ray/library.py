@@ -15,7 +15,7 @@ with needs("ray", "ray", "the Ray backend"):
     theirs: Any = importlib.import_module("ray.exceptions")
     """Ray's exceptions."""
     cloudpickle: Any = importlib.import_module("ray.cloudpickle")
-    cloudpickle.CloudPickler.dispatch_table.update(REDUCTIONS)
+    cloudpickle.CloudPickler.dispatch_table.update(REDUCTIONS)  # nothing that it can pickle itself
     global_worker: Any = importlib.import_module("ray._private.worker").global_worker
     """Ray's connection of this process."""
 
