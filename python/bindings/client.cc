@@ -240,6 +240,14 @@ Answer<Nothing> client_tell_last_runs(PythonClient* self) {
   return Nothing();
 }
 
+void client_block(PythonClient* self) {
+  if (client::WorkerDuty* duty = self->inherited ? nullptr : GilHooks(self).duty()) duty->blocked();
+}
+
+void client_unblock(PythonClient* self) {
+  if (client::WorkerDuty* duty = self->inherited ? nullptr : GilHooks(self).duty()) duty->unblocked();
+}
+
 bool client_is_open(PythonClient* self) { return self->client->is_open(); }
 
 void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }

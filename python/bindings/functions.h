@@ -51,6 +51,8 @@ FileName client_session_folder(PythonClient* self);
 std::string client_id_of(PythonClient* self, ProcessId owner, std::uint64_t number);
 Answer<Nothing> client_drain_output(PythonClient* self);
 Answer<Nothing> client_tell_last_runs(PythonClient* self);
+void client_block(PythonClient* self);
+void client_unblock(PythonClient* self);
 bool client_is_open(PythonClient* self);
 
 // ---- fork.cc

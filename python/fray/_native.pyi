@@ -45,6 +45,14 @@ class Client:
     def tell_last_runs(self) -> None:
         """Tells the node, where somebody looks at it, what ran since it asked."""
 
+    def block(self) -> None:
+        """
+        Where this thread runs a worker's tasks: it waits from now on, and lends its resources.
+        """
+
+    def unblock(self) -> None:
+        """It goes on."""
+
     def is_open(self) -> bool:
         """Whether the node is there."""
 

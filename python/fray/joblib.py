@@ -265,7 +265,8 @@ class _Shared:
     def split(self, items: list[tuple[Any, Any, Any]]) -> tuple[list[tuple[Any, Any, Any]] | bytes, list[Any]]:
         """Return the calls with places in them, pickled where arrays may be inside of arguments, and the refs."""
         plain = set(map(type, map(_FUNCTION, items))) <= _PLAIN
-        if plain and _are_small(items):
+        kinds = set(map(type, _arguments(items)))
+        if plain and _are_small(kinds, items):
             return items, []
         values: list[Any] = []
         nested = not plain
@@ -284,6 +285,8 @@ class _Shared:
             nested = nested or (size == 0 and not _is_small(value))
             return value
 
+        if kinds <= _SMALL_KINDS:  # there is nothing to place: what is large can only be inside
+            return pack(items, number_of) or items, values
         calls = [
             (function, tuple(place(value) for value in args), {name: place(value) for name, value in kwargs.items()})
             for function, args, kwargs in items
@@ -308,9 +311,8 @@ def _forget(shared: Callable[[], _Shared | None], name: int, gone: object) -> No
         found._refs.pop(name, None)
 
 
-def _are_small(items: list[tuple[Any, Any, Any]]) -> bool:
-    """Return whether all arguments of the calls travel in the call itself, with all that is in them."""
-    kinds = set(map(type, _arguments(items)))
+def _are_small(kinds: set[type[Any]], items: list[tuple[Any, Any, Any]]) -> bool:
+    """Return whether all arguments of the calls, of these `kinds`, travel in the call itself, with all in them."""
     return kinds <= _SMALL_KINDS and (kinds.isdisjoint(_CONTAINERS) or all(map(_is_small, _arguments(items))))
 
 

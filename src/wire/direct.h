@@ -27,7 +27,7 @@ enum class DirectType : std::uint8_t {
   kTask = 1,
   kFunction,  // id: function; body: as in wire/function_payload.h
   kCancel,    // id: task; with a body of one byte: what it has started is cancelled, too
-  kRecall,    // no body: return every task that has not started
+  kRecall,    // no body: return every task that has not started, but the first of the lease
   kTaken,     // id: generator task; body: u64 bytes of the item that was taken; ~0: no limit any more
   kForget,    // id: function; no body: no task after this one calls it before it is given again
   // worker -> client

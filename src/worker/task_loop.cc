@@ -136,6 +136,7 @@ bool TaskLoop::wait_for_lease() {
   socket_ = wire::FrameSocket(std::move(offer.fd));
   connected_ = true;
   inbox_.clear();
+  begun_before_lease_ = begun_;
   lock.unlock();
   executor_.leased(offer.cpus);
   return true;
@@ -279,15 +280,21 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
   }
 }
 
+// Of a lease that has run nothing yet the first task stays, and begins next. A lease may be asked back as soon as it is
+// granted, and the recall be read together with the first tasks. Clients that take turns with one CPU would otherwise
+// hand it round for ever.
 void TaskLoop::return_unstarted(wire::ReturnReason reason) {
   std::vector<std::uint64_t> tasks;
   std::deque<Frame> kept;
+  bool keeps_next = reason == wire::ReturnReason::kRecalled && begun_ == begun_before_lease_;
   for (Frame& frame : inbox_) {
-    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kTask)) {
+    const bool is_task = frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kTask);
+    if (is_task && !keeps_next) {
       tasks.push_back(frame.header.id);
-    } else {
-      kept.push_back(std::move(frame));
+      continue;
     }
+    if (is_task) keeps_next = false;
+    kept.push_back(std::move(frame));
   }
   inbox_ = std::move(kept);
   wire::append_frame(socket_.output(), wire::DirectType::kReturned, 0,
@@ -317,6 +324,7 @@ void TaskLoop::run_task(const Frame& frame) {
     client::Submission::set_depth(task.head.depth + 1);
     client::Client::set_call({task.client, task.number, task.name});
     executor_.run(task, &outcome);
+    if (waits_) unblocked();  // an exception has kept the task from saying so
     client::Client::set_call({});
   } else {
     outcome.status = wire::TaskStatus::kFailed;
@@ -545,6 +553,7 @@ void TaskLoop::blocked() {
 
 void TaskLoop::unblocked() {
   MutexLock turn(turns_);
+  if (!waits_) return;
   waits_ = idle_ = false;
   go_on();
 }

@@ -194,8 +194,8 @@ class TaskLoop : public client::WorkerDuty {
   // process is idle meanwhile. It is held while the node is told, so that the node is told of the changes in their order,
   // and is taken before the client's mutex.
   Mutex turns_;
-  bool waits_ FRAY_GUARDED_BY(turns_) = false;
-  std::atomic<bool> idle_{false};  // written with turns_
+  std::atomic<bool> waits_{false};  // written with turns_, as is idle_
+  std::atomic<bool> idle_{false};
   IdleWatch idle_watch_;           // used by the backup thread alone, as are the next two
   bool watches_ = false;
   std::uint64_t seen_ends_ = 0;
@@ -229,6 +229,7 @@ class TaskLoop : public client::WorkerDuty {
   bool interrupt_seen_ FRAY_GUARDED_BY(mutex_) = false;  // by the task thread
   std::uint64_t end_system_call_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks that have begun so far
+  std::uint64_t begun_before_lease_ FRAY_GUARDED_BY(mutex_) = 0;
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t patience_ns_ FRAY_GUARDED_BY(mutex_) = kSlowNs;  // with the running task; 0: it is taken as slow
   SlowWatch slow_watch_;                                         // changed with mutex_ held

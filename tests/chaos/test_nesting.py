@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import operator
 import os
 import threading
 import time
@@ -21,6 +22,7 @@ from fray.backend.native import NativeJobContext
 from tests.chaos.harness import eventually, marked_processes
 from tests.chaos.tasks import fib, pid, sleep_forever, write_pid, write_pid_and_wait
 from tests.conformance.gates import Gate, Journal
+from tests.waiting import PATIENCE
 
 Engine = Callable[..., NativeJobContext]
 
@@ -327,3 +329,46 @@ def test_a_wait_that_was_given_up_in_an_event_loop_leaves_nothing_behind(ctx: Na
         return asyncio.run(main())
 
     assert ctx.get(ctx.run(attempts), timeout=60) > 0
+
+
+def squares_in_an_executor(count: int) -> int:
+    with fray.Executor(2, options=TaskOptions(resources={"CPU": 1})) as executor:
+        return sum(executor.map(operator.mul, range(count), range(count)))
+
+
+def test_tasks_that_take_turns_with_one_core_finish(engine: Engine) -> None:
+    """A lease is asked back as soon as it is granted, and the worker reads that together with its first tasks."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        ctx = engine(cpus=1)
+        refs = [ctx.run(squares_in_an_executor, 50) for _ in range(8)]
+        assert ctx.get(refs, timeout=PATIENCE) == [sum(i * i for i in range(50))] * 8
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def own_state(ctx: fray.JobContext) -> str:
+    workers = json.loads(ctx.engine.client.status())["workers"]
+    return next(worker["state"] for worker in workers if worker["pid"] == os.getpid())
+
+
+def test_a_task_is_blocked_as_soon_as_it_waits_where_the_engine_does_not_see_it(ctx: NativeJobContext) -> None:
+    def states() -> list[str]:
+        inner = fray.get_job_context()
+        found = [own_state(inner)]
+        with inner.engine.blocking():
+            found.append(own_state(inner))
+        return [*found, own_state(inner)]
+
+    assert ctx.get(ctx.run(states)) == ["running", "blocked", "running"]
+
+
+def test_a_wait_that_an_exception_has_cut_short_ends_with_its_task(engine: Engine) -> None:
+    def begin_to_wait() -> None:
+        fray.get_job_context().engine.client.block()
+
+    ctx = engine(cpus=1, max_workers=1)
+    for _ in range(3):
+        ctx.get(ctx.run(begin_to_wait))
+        assert ctx.get(ctx.run(lambda: own_state(fray.get_job_context()))) == "running"

@@ -25,6 +25,7 @@ struct WorkerDuty {
   // Client::guard(), when watch_fd() is readable, and when the last plan says so.
   virtual DutyPlan look() = 0;
   virtual int watch_fd() = 0;  // which the backup thread watches in its sleep; always the same. Called with the mutex
+  // The thread that runs the worker's tasks waits from now on, or goes on. The second may be called without the first.
   virtual void blocked() = 0;
   virtual void unblocked() = 0;
   // Sends the answers of calls that have ended; false when the sockets have not taken all of them. May be called with the

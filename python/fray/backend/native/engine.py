@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,14 @@ class NativeEngine(Engine):
     def drain_output(self) -> None:
         """Write what tasks have printed so far."""
         self.client.drain_output()
+
+    @contextmanager
+    def blocking(self) -> Generator[None, None, None]:
+        try:
+            self.client.block()
+            yield
+        finally:
+            self.client.unblock()
 
     # ---- tasks and objects
 
