@@ -68,7 +68,8 @@ void add_client_functions(nb::module_& module) {
       .def("drain_output", client_drain_output, "Waits, shortly, for what workers had written before their results.")
       .def("tell_last_runs", client_tell_last_runs,
            "Tells the node, where somebody looks at it, what ran since it asked.")
-      .def("block", client_block, "Where this thread runs a worker's tasks: it waits from now on, and lends its resources.")
+      .def("block", client_block,
+           "Where this thread runs a worker's tasks: it waits from now on, and lends its resources.")
       .def("unblock", client_unblock, "It goes on.")
       .def("is_open", client_is_open, "Whether the node is there.");
 }

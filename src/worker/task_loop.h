@@ -196,7 +196,7 @@ class TaskLoop : public client::WorkerDuty {
   Mutex turns_;
   std::atomic<bool> waits_{false};  // written with turns_, as is idle_
   std::atomic<bool> idle_{false};
-  IdleWatch idle_watch_;           // used by the backup thread alone, as are the next two
+  IdleWatch idle_watch_;  // used by the backup thread alone, as are the next two
   bool watches_ = false;
   std::uint64_t seen_ends_ = 0;
 
