@@ -1,8 +1,5 @@
 #include "content.h"
 
-#define XXH_INLINE_ALL  // header only, so that no library has to be shipped
-#include <xxhash.h>
-
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -10,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "gil.h"
 #include "main_reference.h"
+#include "memory_digests.h"
 #include "values.h"
 
 namespace fray::python {
@@ -25,7 +22,8 @@ PyObject* slot_pickle_of = nullptr;
 
 constexpr std::size_t kMostParts = 100'000;  // containers; each is copied
 constexpr std::size_t kMostPickled = 1'000;  // objects that are pickled one by one
-constexpr Py_ssize_t kLargeBytes = 1 << 20;  // other threads may run while so many are hashed
+constexpr std::size_t kLargeBytes =
+    256 << 10;  // whose digest is kept: to ask whether it is good takes as long as 30 kB
 
 bool is_array(PyObject* object) { return std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
 
@@ -46,33 +44,12 @@ bool is_held_weakly(PyObject* object) {
          !PyModule_Check(object) && !PyCFunction_Check(object) && !PyAnySet_CheckExact(object);
 }
 
-class Hash {
- public:
-  Hash() { XXH3_128bits_reset(&state_); }
-
-  void add(const void* bytes, std::size_t size) { XXH3_128bits_update(&state_, bytes, size); }
-
-  void add_number(Py_ssize_t number) { add(&number, sizeof number); }
-
-  void add_text(std::string_view text) {
-    add_number(static_cast<Py_ssize_t>(text.size()));
-    add(text.data(), text.size());
-  }
-
-  Digest digest() const {
-    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
-    return {hash.low64, hash.high64};
-  }
-
- private:
-  XXH3_state_t state_;
-};
-
 void add_memory(const Py_buffer& view, bool may_yield, Hash* hash) {
   hash->add_number(view.len);
-  std::optional<GilReleased> released;
-  if (may_yield && view.len >= kLargeBytes) released.emplace();
-  hash->add(view.buf, static_cast<std::size_t>(view.len));
+  const auto bytes = static_cast<std::size_t>(view.len);
+  if (bytes < kLargeBytes) return hash->add(view.buf, bytes);
+  const Digest digest = memory_digests().of(view.buf, bytes, may_yield);
+  hash->add(&digest, sizeof digest);
 }
 
 // False, with no exception set, where the object's memory does not say what is in it.

@@ -1,8 +1,9 @@
 // Content: what is in a container, an array or another object at one moment, to tell later whether it still is.
 //
 // Lists, dicts, sets and plain objects are compared by the identity of what they have, all the way down; the memory of arrays
-// by its hash (XXH3, 128 bits); any other object by the hash of its pickle. A list of a million numbers takes 0.6 ms, an array
-// 0.15 ms a MB. To pickle them for each call takes 20 to 100 times as long, and as long again where they arrive.
+// by its digest (memory_digests.h); any other object by that of its pickle. A list of a million numbers takes 0.6 ms, an array
+// 0.15 ms a MB the first two times, and 1 us a MB from then on, while nobody writes to it. To pickle them for each call takes
+// 20 to 100 times as long, and as long again where they arrive.
 //
 // Threading:  with the GIL, which is given up while the memory of a large array is hashed.
 // Ownership:  a part holds its container and what was in it. Arrays that functions name are not held, since numpy resizes no
@@ -16,14 +17,9 @@
 #include <vector>
 
 #include "arguments.h"
+#include "digest.h"
 
 namespace fray::python {
-
-struct Digest {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  bool operator==(const Digest&) const = default;
-};
 
 // An object to compare with. One that is held weakly and is gone equals nothing.
 class Compared {

@@ -17,7 +17,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -31,6 +30,7 @@
 #include "os/files/run_folder.h"
 #include "os/machine/kernel.h"
 #include "os/machine/machine.h"
+#include "os/memory/userfault.h"
 
 namespace fray::cli {
 
@@ -67,8 +67,7 @@ void read_kernel(MachineFacts& facts) {
   os::Fd file(::memfd_create("fray-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   constexpr int kFutureWrite = 0x10;  // F_SEAL_FUTURE_WRITE
   facts.memfd_seals = file.is_open() && ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | kFutureWrite) == 0;
-  os::Fd fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)));
-  facts.userfaultfd = fault.is_open();
+  facts.userfaultfd = os::open_userfault().is_open();
   facts.clock_source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
 }
 

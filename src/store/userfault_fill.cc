@@ -5,17 +5,12 @@
 #include <cstring>
 #include <string>
 
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/memory/memory_file.h"
-
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
+#include "os/memory/userfault.h"
 
 namespace fray::store {
 namespace {
@@ -29,12 +24,8 @@ Status refused(std::uint64_t bytes, int error) {
 }  // namespace
 
 std::optional<UserfaultFill> UserfaultFill::open(std::byte* data, std::uint64_t bytes) {
-  // User mode only: what an unprivileged process may have.
-  os::Fd descriptor(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY)));
+  os::Fd descriptor = os::open_userfault();
   if (!descriptor.is_open()) return std::nullopt;
-  uffdio_api api{};
-  api.api = UFFD_API;
-  if (::ioctl(descriptor.get(), UFFDIO_API, &api) != 0) return std::nullopt;
   uffdio_register range{};
   range.range.start = reinterpret_cast<std::uintptr_t>(data);
   range.range.len = bytes;

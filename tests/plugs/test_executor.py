@@ -551,6 +551,17 @@ def test_wait_in_tasks_does_not_wait_for_their_own_place(native: fray.JobContext
         assert [call.result(WITHIN) for call in [executor.submit(nested, 5, True) for _ in range(4)]] == [15] * 4
 
 
+def leave(count: int) -> int:
+    with fray.Executor(options=fray.TaskOptions(resources={"CPU": 1})) as executor:
+        calls = [executor.submit(add, number) for number in range(count)]
+    return sum(call.result() for call in calls)
+
+
+def test_the_end_of_an_executor_in_a_task_does_not_wait_for_the_place_of_that_task(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor:
+        assert [call.result(WITHIN) for call in [executor.submit(leave, 5) for _ in range(4)]] == [15] * 4
+
+
 def test_what_cannot_be_pickled_is_the_exception_of_its_future(native: fray.JobContext) -> None:
     with fray.Executor(context=native) as executor:
         assert isinstance(executor.submit(add, threading.Lock()).exception(WITHIN), fray.SerializationError)

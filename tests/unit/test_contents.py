@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import array
 import collections
+import ctypes
 import dataclasses
 import datetime
 import decimal
 import enum
 import gc
+import mmap
+import os
+import re
+import subprocess
+import sys
 import threading
 import typing
 import weakref
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -466,3 +474,129 @@ def test_a_thread_that_changes_what_is_compared_does_no_harm() -> None:
     finally:
         end.set()
         thread.join()
+
+
+LARGE = 3 << 20
+"""Bytes of an array whose memory is watched, once it was compared."""
+
+
+def in_private_memory() -> numpy.ndarray:
+    memory = mmap.mmap(-1, LARGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[:] = b"x" * LARGE
+    return numpy.frombuffer(memory, numpy.uint8)
+
+
+def read_a_file_into(value: numpy.ndarray) -> None:
+    with open("/dev/zero", "rb", buffering=0) as file:
+        file.readinto(memoryview(value)[100:200])
+
+
+def write_in_a_thread(value: numpy.ndarray) -> None:
+    thread = threading.Thread(target=value.fill, args=(7,))
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("make", "change"),
+    {
+        "the first byte": (lambda: numpy.ones(LARGE // 8), lambda value: value.__setitem__(0, 2)),
+        "the last byte": (lambda: numpy.ones(LARGE // 8), lambda value: value.__setitem__(-1, 2)),
+        "one in between": (lambda: numpy.ones(LARGE // 8), lambda value: value.__setitem__(99_999, 2)),
+        "a view": (lambda: numpy.ones((LARGE // 800, 100)), lambda value: value[7].__setitem__(5, 2)),
+        "an operation in place": (lambda: numpy.ones(LARGE // 8), lambda value: value.__iadd__(1)),
+        "memory": (
+            lambda: numpy.ones(LARGE // 8),
+            lambda value: ctypes.memset(value.ctypes.data + LARGE // 2, 1, 1),
+        ),
+        "a read of a file": (lambda: numpy.ones(LARGE, numpy.uint8), read_a_file_into),
+        "another thread": (lambda: numpy.ones(LARGE // 8), write_in_a_thread),
+        "the size": (lambda: numpy.ones(LARGE // 8), lambda value: value.resize(LARGE // 8 + 1, refcheck=False)),
+        "what memory is given back": (in_private_memory, lambda value: value.base.obj.madvise(mmap.MADV_DONTNEED)),
+        "a bytearray": (lambda: bytearray(LARGE), lambda value: value.__setitem__(-5000, 1)),
+        "a frame": (
+            lambda: pandas.DataFrame(numpy.ones((LARGE // 80, 10))),
+            lambda value: value.iloc.__setitem__((9, 9), 2),
+        ),
+    }.values(),
+)
+def test_a_change_in_large_memory_is_seen(make: Callable[[], Any], change: Callable[[Any], object]) -> None:
+    value = make()
+    for _ in range(3):
+        fresh = snapshot_of(reader(value))
+        assert fresh is not None and fresh.holds() and fresh.holds() and fresh.holds()
+    assert not holds(value, change)
+
+
+def test_large_memory_that_changes_again_and_again_is_compared_each_time() -> None:
+    value = numpy.zeros(LARGE // 8)
+    for number in range(1, 20):
+        state = snapshot_of(reader(value))
+        assert state is not None
+        for _ in range(number % 4):
+            assert state.holds()
+        value[number * 1000] = number
+        assert not state.holds()
+        value[number * 1000] = 0
+        assert state.holds()
+
+
+def test_a_change_by_another_process_to_a_shared_file_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(LARGE))
+    value = numpy.memmap(path, numpy.uint8, "r+")
+    write = "import sys; file = open(sys.argv[1], 'r+b'); file.seek(1 << 20); file.write(b'x')"
+    change = partial(subprocess.run, [sys.executable, "-c", write, str(path)], check=True)
+    assert not holds(numpy.asarray(value), lambda _: change())
+
+
+def test_parts_of_one_large_array_are_compared_each() -> None:
+    whole = numpy.zeros(LARGE // 4)
+    parts = [whole, whole[:-1000], whole[1000:], whole[: LARGE // 8]]
+    for place, changes in ((0, (0, 1, 3)), (len(whole) - 1, (0, 2)), (LARGE // 8 + 5000, (0, 1, 2))):
+        states = [snapshot_of(reader(part)) for part in parts]
+        assert all(state.holds() for _ in range(3) for state in states if state)
+        whole[place] += 1
+        assert [number for number, state in enumerate(states) if state and not state.holds()] == list(changes)
+
+
+def test_a_child_process_has_large_memory_of_its_own() -> None:
+    value = numpy.zeros(LARGE // 8)
+    state = snapshot_of(reader(value))
+    assert state is not None and state.holds() and state.holds()
+    child = os.fork()
+    if child == 0:
+        sees = state.holds() and state.holds()
+        value[5000] = 1
+        os._exit(0 if sees and not state.holds() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert state.holds()
+
+
+def test_large_memory_is_not_read_again_while_nobody_writes_to_it() -> None:
+    if not watches_memory():
+        pytest.skip("the kernel has no asynchronous write protection (Linux 6.7)")
+    value = numpy.zeros(LARGE // 8)
+    state = snapshot_of(reader(value))
+    assert state is not None and state.holds()
+    assert "uw" in flags_of_memory(value.ctypes.data + LARGE // 2)
+
+
+def watches_memory() -> bool:
+    """Return whether the kernel does for an ordinary process what it takes (`os/memory/write_watch.h`)."""
+    release = tuple(int(number) for number in os.uname().release.split(".")[:2])
+    descriptor = ctypes.CDLL(None).syscall(323, os.O_CLOEXEC | 1) if os.uname().machine == "x86_64" else -1
+    if descriptor >= 0:
+        os.close(descriptor)
+    return descriptor >= 0 and release >= (6, 7)
+
+
+def flags_of_memory(address: int) -> list[str]:
+    """Return the flags of the map with this address, of which "uw" says that its pages are protected."""
+    is_inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            is_inside = int(found[1], 16) <= address < int(found[2], 16)
+        elif is_inside and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    raise AssertionError(f"no map has the address {address:x}")

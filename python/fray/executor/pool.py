@@ -115,7 +115,7 @@ class CallPool:
         return ref is not None and self._engine.is_waiting(ref, cancel)
 
     def blocking(self) -> AbstractContextManager[None]:
-        """Surround a wait for a future, because this thread may run a task, whose place is given away meanwhile."""
+        """Surround a wait for futures, because this thread may run a task, whose place is given away meanwhile."""
         return self._engine.blocking()
 
     def interrupt(self) -> None:
@@ -144,7 +144,8 @@ class CallPool:
         """Wait for the end of all calls."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            with self.blocking():
+                thread.join()
 
     # ---- sending
 

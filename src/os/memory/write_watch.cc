@@ -1,0 +1,117 @@
+#include "os/memory/write_watch.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "os/memory/userfault.h"
+
+namespace fray::os {
+
+namespace {
+
+constexpr std::uintptr_t kPageBytes = 4096;
+
+// From the kernel's linux/userfaultfd.h and linux/fs.h: those of older systems do not have them.
+constexpr std::uint64_t kReportsWrites = 1 << 0;
+constexpr std::uint64_t kAlsoUnpopulated = 1 << 13;
+constexpr std::uint64_t kAsynchronous = 1 << 15;
+struct WriteProtect {
+  uffdio_range range{};
+  std::uint64_t mode = 0;
+};
+constexpr unsigned long kWriteProtect = _IOWR(UFFDIO, 0x06, WriteProtect);
+constexpr std::uint64_t kProtect = 1 << 0;
+
+struct ScannedRange {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t categories = 0;
+};
+struct ScanArguments {
+  std::uint64_t size = sizeof(ScanArguments);
+  std::uint64_t flags = 0;
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t walk_end = 0;
+  std::uint64_t found = 0;  // address of an array of ScannedRange
+  std::uint64_t most_found = 0;
+  std::uint64_t most_pages = 0;
+  std::uint64_t inverted = 0;
+  std::uint64_t all_of = 0;
+  std::uint64_t any_of = 0;
+  std::uint64_t returned = 0;
+};
+static_assert(sizeof(ScanArguments) == 96);
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
+constexpr std::uint64_t kFailUnlessWatched = 1 << 1;
+constexpr std::uint64_t kWritten = 1 << 1;
+constexpr std::uint64_t kOfFile = 1 << 2;  // or shared memory
+constexpr std::uint64_t kPresent = 1 << 3;
+
+uffdio_range range_of(const PageRange& pages) { return {pages.begin, pages.bytes()}; }
+
+// Whether none of the pages, all of which are watched, is of one of these kinds; the kinds in `inverted` mean their opposite.
+bool has_none(const PageRange& pages, std::uint64_t kinds, std::uint64_t inverted) {
+  // Opened each time: a child of fork() would look at its parent's memory, and a program with open files is not copied.
+  const Fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  if (!pagemap.is_open()) return false;
+  ScannedRange found;
+  ScanArguments scan;
+  scan.flags = kFailUnlessWatched;
+  scan.start = pages.begin;
+  scan.end = pages.end;
+  scan.found = reinterpret_cast<std::uint64_t>(&found);
+  scan.most_found = 1;
+  scan.most_pages = 1;
+  scan.inverted = inverted;
+  scan.any_of = kinds;
+  scan.returned = kinds;
+  return ::ioctl(pagemap.get(), kPagemapScan, &scan) == 0;
+}
+
+}  // namespace
+
+PageRange PageRange::inside(const void* data, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  return {(address + kPageBytes - 1) / kPageBytes * kPageBytes, (address + bytes) / kPageBytes * kPageBytes};
+}
+
+bool WriteWatch::open() {
+  if (const pid_t here = ::getpid(); owner_ != here) {
+    owner_ = here;
+    fd_ = open_userfault(kReportsWrites | kAlsoUnpopulated | kAsynchronous);
+  }
+  return fd_.is_open();
+}
+
+bool WriteWatch::begin(const PageRange& pages) {
+  if (pages.is_empty() || !open()) return false;
+  uffdio_register watched{};
+  watched.range = range_of(pages);
+  watched.mode = UFFDIO_REGISTER_MODE_WP;
+  if (::ioctl(fd_.get(), UFFDIO_REGISTER, &watched) != 0) return false;
+  if (begin_again(pages) && has_none(pages, kOfFile, 0)) return true;
+  end(pages);
+  return false;
+}
+
+bool WriteWatch::begin_again(const PageRange& pages) {
+  WriteProtect protect;
+  protect.range = range_of(pages);
+  protect.mode = kProtect;
+  return open() && ::ioctl(fd_.get(), kWriteProtect, &protect) == 0;
+}
+
+void WriteWatch::end(const PageRange& pages) {
+  uffdio_range range = range_of(pages);
+  if (open()) ::ioctl(fd_.get(), UFFDIO_UNREGISTER, &range);
+}
+
+bool WriteWatch::is_untouched(const PageRange& pages) const {
+  // Pages that are not there, because they were given back to the kernel, would count as not written.
+  return owner_ == ::getpid() && fd_.is_open() && has_none(pages, kWritten | kPresent, kPresent);
+}
+
+}  // namespace fray::os

@@ -1,0 +1,102 @@
+#include "os/memory/write_watch.h"
+
+#include <cstring>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fray::os {
+namespace {
+
+constexpr std::size_t kWatchedBytes = 64 * 4096;
+
+class Memory {
+ public:
+  explicit Memory(int flags = MAP_PRIVATE | MAP_ANONYMOUS, void* at = nullptr)
+      : data_(static_cast<char*>(::mmap(at, kWatchedBytes, PROT_READ | PROT_WRITE, flags, -1, 0))) {
+    std::memset(data_, 'x', kWatchedBytes);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { ::munmap(data_, kWatchedBytes); }
+
+  char* data() { return data_; }
+  PageRange pages() const { return PageRange::inside(data_, kWatchedBytes); }
+
+ private:
+  char* data_;
+};
+
+class WriteWatchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!watch.begin(memory.pages())) GTEST_SKIP() << "the kernel has no asynchronous write protection";
+  }
+
+  Memory memory;
+  WriteWatch watch;
+};
+
+TEST_F(WriteWatchTest, SeesAWriteToAnyPageOnce) {
+  EXPECT_TRUE(watch.is_untouched(memory.pages()));
+  EXPECT_TRUE(watch.is_untouched(memory.pages()));
+  memory.data()[kWatchedBytes - 1] = 'x';  // what was there before
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+  ASSERT_TRUE(watch.begin_again(memory.pages()));
+  EXPECT_TRUE(watch.is_untouched(memory.pages()));
+  memory.data()[0] = 'y';
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+}
+
+TEST_F(WriteWatchTest, SeesWhatTheKernelWrites) {
+  const Fd zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::read(zeros.get(), memory.data() + 5000, 10), 10);
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+}
+
+TEST_F(WriteWatchTest, SeesThatMemoryWasGivenBackToTheKernel) {
+  ASSERT_EQ(::madvise(memory.data() + 8192, 4096, MADV_DONTNEED), 0);
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+}
+
+TEST_F(WriteWatchTest, SeesThatOtherMemoryHasTakenThePlace) {
+  const Memory other(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, memory.data());
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+}
+
+TEST_F(WriteWatchTest, KnowsNothingInAChildOfForkAndLeavesTheParentAlone) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool knew = watch.is_untouched(memory.pages());
+    const bool begins = watch.begin(memory.pages());
+    memory.data()[0] = 'y';
+    ::_exit(knew || !begins || watch.is_untouched(memory.pages()) ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(watch.is_untouched(memory.pages()));
+}
+
+TEST_F(WriteWatchTest, RefusesMemoryThatOtherProcessesMayWriteTo) {
+  const Memory shared(MAP_SHARED | MAP_ANONYMOUS);
+  EXPECT_FALSE(watch.begin(shared.pages()));
+}
+
+TEST_F(WriteWatchTest, KnowsNothingOnceItHasEnded) {
+  watch.end(memory.pages());
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+}
+
+TEST(PageRangeTest, HasOnlyThePagesThatAreFilled) {
+  const auto* data = reinterpret_cast<const char*>(std::uintptr_t{0x10000});
+  EXPECT_EQ(PageRange::inside(data, 8192), (PageRange{0x10000, 0x12000}));
+  EXPECT_EQ(PageRange::inside(data + 1, 8192), (PageRange{0x11000, 0x12000}));
+  EXPECT_TRUE(PageRange::inside(data + 1, 100).is_empty());
+}
+
+}  // namespace
+}  // namespace fray::os
