@@ -19,6 +19,11 @@ def make_small() -> Callable[[], bytes]:
     return lambda: answer
 
 
+def make_reader(array: Any) -> Callable[[], float]:
+    """Return a function by value that reads one number of an array."""
+    return lambda: float(array[0])
+
+
 def identity(number: int) -> int:
     return number
 

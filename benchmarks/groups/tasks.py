@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from benchmarks.bench import Bench
 from benchmarks.groups.limits import pickled_calls, socket_pingpong, socket_pingpong_1_per_ms
 from benchmarks.measurement import Measurement
-from benchmarks.payloads import byte_count, make_small, small
+from benchmarks.payloads import byte_count, make_reader, make_small, small
 from benchmarks.row import Round, Row
 from benchmarks.target import AnyOf, AtLeast, AtMost, TimesPeer
 from benchmarks.timing import paced_calls, rate_of, synchronous_calls
@@ -28,6 +28,15 @@ def tasks_sync_by_value(bench: Bench) -> Round:
     """The same, of a function that only the driver has."""
     engine = bench.engine()
     submit = engine.bind(make_small())
+    return lambda: synchronous_calls(submit, engine.get, (), bench.seconds)
+
+
+def tasks_sync_reading_40mb(bench: Bench) -> Round:
+    """The same, of a function that reads an array of 40 MB, which the program may change at any time."""
+    import numpy
+
+    engine = bench.engine()
+    submit = engine.bind(make_reader(numpy.arange(5_000_000, dtype=numpy.float64)))
     return lambda: synchronous_calls(submit, engine.get, (), bench.seconds)
 
 
@@ -112,6 +121,14 @@ ROWS = (
         targets=(AnyOf(TimesPeer(150, "ray"), AtLeast(250_000)), TimesPeer(12, "pool")),
     ),
     Row("tasks_sync_by_value", "1/s", "higher", "tasks_sync of a closure", tasks_sync_by_value, limit=socket_pingpong),
+    Row(
+        "tasks_sync_reading_40mb",
+        "1/s",
+        "higher",
+        "tasks_sync of a closure that reads an array of 40 MB",
+        tasks_sync_reading_40mb,
+        peers=("fray", "ray", "joblib"),
+    ),
     Row(
         "tasks_1_per_ms",
         "us",

@@ -25,6 +25,11 @@ Digest MemoryDigests::of(const void* data, std::size_t bytes, bool may_yield) {
   return hash.digest();
 }
 
+void MemoryDigests::forget() {
+  known_.clear();
+  watch_ = {};
+}
+
 MemoryDigests::Known* MemoryDigests::find(const os::PageRange& pages) {
   auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& known) { return known.pages == pages; });
   if (found == known_.end()) return nullptr;

@@ -21,6 +21,8 @@ class MemoryDigests {
  public:
   // `may_yield`: whether other threads may run meanwhile.
   Digest of(const void* data, std::size_t bytes, bool may_yield);
+  // Watches nothing any more, and closes the descriptor that it takes.
+  void forget();
 
  private:
   struct Known {

@@ -56,19 +56,17 @@ class PlayedClient {
     if (recalls) wire::append_frame(socket_.output(), wire::DirectType::kRecall, 0);
     EXPECT_TRUE(socket_.flush().is_ok());
   }
-  Numbers returned() {
-    const wire::Incoming frame = next();
-    EXPECT_EQ(frame.header.type, static_cast<std::uint8_t>(wire::DirectType::kReturned));
-    return wire::decode<wire::Returned>(frame.body).value().tasks;
-  }
-  std::uint64_t answered() {
-    const wire::Incoming frame = next();
-    EXPECT_EQ(frame.header.type, static_cast<std::uint8_t>(wire::DirectType::kResult));
-    return frame.header.id;
-  }
+  Numbers returned() { return wire::decode<wire::Returned>(next(wire::DirectType::kReturned).body).value().tasks; }
+  std::uint64_t answered() { return next(wire::DirectType::kResult).header.id; }
 
  private:
-  wire::Incoming next() { return door::next_frame(socket_, door::Patience::of(std::chrono::seconds(30))).value(); }
+  // The next frame of this type; others are passed over.
+  wire::Incoming next(wire::DirectType type) {
+    while (true) {
+      wire::Incoming frame = door::next_frame(socket_, door::Patience::of(std::chrono::seconds(30))).value();
+      if (frame.header.type == static_cast<std::uint8_t>(type)) return frame;
+    }
+  }
 
   TaskLoop* loop_;
   wire::FrameSocket socket_;
@@ -80,7 +78,7 @@ class TaskLoopTest : public ::testing::Test {
   void start() {
     thread_ = std::thread([this] { loop.run(); });
   }
-  // Waits for the end of the loop, so that the test may look at what ran.
+  // Waits for the end of the loop, in which no task may run any more, so that the test may look at what ran.
   void finish() {
     loop.node_gone();
     thread_.join();
@@ -137,6 +135,7 @@ TEST_F(TaskLoopTest, AWaitThatIsLeftWithoutAWordEndsWithItsTask) {
   node.expect(wire::ControlType::kBlocked);
   EXPECT_EQ(client.returned(), Numbers());
   node.expect(wire::ControlType::kUnblocked);
+  EXPECT_EQ(client.answered(), 1u);
   client.end_lease();
   finish();
 }
