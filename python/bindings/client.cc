@@ -35,7 +35,6 @@ void in_forked_child() {
     if (one->client != nullptr) one->client->abandon_after_fork();
     one->closed = one->inherited = true;
   }
-  memory_digests().forget();
 }
 
 std::vector<std::string> strings_of(const FileNames& names) {

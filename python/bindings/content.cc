@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "hash.h"
 #include "main_reference.h"
 #include "memory_digests.h"
 #include "values.h"
@@ -22,8 +23,8 @@ PyObject* slot_pickle_of = nullptr;
 
 constexpr std::size_t kMostParts = 100'000;  // containers; each is copied
 constexpr std::size_t kMostPickled = 1'000;  // objects that are pickled one by one
-constexpr std::size_t kLargeBytes =
-    256 << 10;  // whose digest is kept: to ask whether it is good takes as long as 30 kB
+// Of memory whose digest is kept. To ask whether a digest is still good takes as long as to hash 30 kB.
+constexpr std::size_t kLargeBytes = 256 << 10;
 
 bool is_array(PyObject* object) { return std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
 

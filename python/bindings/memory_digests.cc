@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gil.h"
+#include "hash.h"
 
 namespace fray::python {
 

@@ -41,7 +41,8 @@ Finding memory_files(const MachineFacts& facts) {
 
 Finding page_fills(const MachineFacts& facts) {
   if (facts.userfaultfd) return good("userfaultfd", "large values fill their pages without zeroing");
-  return notice("userfaultfd", "refused; large values are written, and arrays that functions read compared, slower",
+  return notice("userfaultfd",
+                "refused; it takes longer to write large values, and to compare arrays that functions read",
                 "optional: allow the system call in the rules of the container (seccomp)");
 }
 

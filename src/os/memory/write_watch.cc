@@ -1,17 +1,21 @@
 #include "os/memory/write_watch.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fcntl.h>
+#include <link.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "os/memory/memory_file.h"
 #include "os/memory/userfault.h"
 
 namespace fray::os {
 
 namespace {
-
-constexpr std::uintptr_t kPageBytes = 4096;
 
 // From the kernel's linux/userfaultfd.h and linux/fs.h: those of older systems do not have them.
 constexpr std::uint64_t kReportsWrites = 1 << 0;
@@ -71,11 +75,34 @@ bool has_none(const PageRange& pages, std::uint64_t kinds, std::uint64_t inverte
   return ::ioctl(pagemap.get(), kPagemapScan, &scan) == 0;
 }
 
+// Of CUDA, ROCm, oneAPI and InfiniBand.
+constexpr std::array<std::string_view, 4> kDeviceLibraries{"libcuda.so", "libhsa-runtime64.so", "libze_loader.so",
+                                                           "libibverbs.so"};
+
+// Of the libraries of this process.
+struct LibraryLook {
+  unsigned long long loaded_before = 0;  // how many had been loaded at the last look
+  unsigned long long loaded = 0;
+  bool has_device = false;
+};
+
+int look_at_library(dl_phdr_info* library, std::size_t, void* data) {
+  LibraryLook& look = *static_cast<LibraryLook*>(data);
+  look.loaded = library->dlpi_adds;
+  if (look.loaded == look.loaded_before) return 1;  // none has come since: the look is over
+  const std::string_view path = library->dlpi_name == nullptr ? "" : library->dlpi_name;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  look.has_device = look.has_device || std::any_of(kDeviceLibraries.begin(), kDeviceLibraries.end(),
+                                                   [&](std::string_view name) { return file.starts_with(name); });
+  return 0;
+}
+
 }  // namespace
 
 PageRange PageRange::inside(const void* data, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
-  return {(address + kPageBytes - 1) / kPageBytes * kPageBytes, (address + bytes) / kPageBytes * kPageBytes};
+  const std::uintptr_t page = page_bytes();
+  return {(address + page - 1) / page * page, (address + bytes) / page * page};
 }
 
 bool WriteWatch::open() {
@@ -86,8 +113,17 @@ bool WriteWatch::open() {
   return fd_.is_open();
 }
 
+// A device writes to memory that was pinned for it without any of the kernel's page tables.
+bool WriteWatch::devices_may_write() {
+  LibraryLook look{libraries_loaded_, 0, devices_may_write_};
+  ::dl_iterate_phdr(look_at_library, &look);
+  libraries_loaded_ = look.loaded;
+  devices_may_write_ = look.has_device;
+  return devices_may_write_;
+}
+
 bool WriteWatch::begin(const PageRange& pages) {
-  if (pages.is_empty() || !open()) return false;
+  if (pages.is_empty() || devices_may_write() || !open()) return false;
   uffdio_register watched{};
   watched.range = range_of(pages);
   watched.mode = UFFDIO_REGISTER_MODE_WP;
@@ -109,9 +145,10 @@ void WriteWatch::end(const PageRange& pages) {
   if (open()) ::ioctl(fd_.get(), UFFDIO_UNREGISTER, &range);
 }
 
-bool WriteWatch::is_untouched(const PageRange& pages) const {
+bool WriteWatch::is_untouched(const PageRange& pages) {
   // Pages that are not there, because they were given back to the kernel, would count as not written.
-  return owner_ == ::getpid() && fd_.is_open() && has_none(pages, kWritten | kPresent, kPresent);
+  return owner_ == ::getpid() && fd_.is_open() && !devices_may_write() &&
+         has_none(pages, kWritten | kPresent, kPresent);
 }
 
 }  // namespace fray::os

@@ -12,7 +12,9 @@
 // Ownership:  owns a descriptor; with it everything ends. A child of fork() begins anew.
 // Failure:    begin() and begin_again() return false where the kernel, or the rules of a container, do not allow it, and for
 //             memory that other processes or files may change. is_untouched() returns false in doubt: for memory that
-//             was freed, or given back to the kernel.
+//             was freed, or given back to the kernel, and where a library is loaded by which devices write to memory
+//             (CUDA, ROCm, oneAPI, InfiniBand): they pass by the page tables. Nor are writes seen of transfers that were
+//             under way before (O_DIRECT, buffers registered with io_uring).
 #pragma once
 
 #include <cstddef>
@@ -45,13 +47,16 @@ class WriteWatch {
   bool begin_again(const PageRange& pages);
   void end(const PageRange& pages);
 
-  bool is_untouched(const PageRange& pages) const;
+  bool is_untouched(const PageRange& pages);
 
  private:
   bool open();
+  bool devices_may_write();
 
   Fd fd_;
   pid_t owner_ = 0;  // the process that has opened it
+  unsigned long long libraries_loaded_ = 0;
+  bool devices_may_write_ = false;
 };
 
 }  // namespace fray::os

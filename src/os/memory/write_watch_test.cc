@@ -1,7 +1,10 @@
 #include "os/memory/write_watch.h"
 
 #include <cstring>
+#include <filesystem>
+#include <string>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -84,6 +87,22 @@ TEST_F(WriteWatchTest, KnowsNothingInAChildOfForkAndLeavesTheParentAlone) {
 TEST_F(WriteWatchTest, RefusesMemoryThatOtherProcessesMayWriteTo) {
   const Memory shared(MAP_SHARED | MAP_ANONYMOUS);
   EXPECT_FALSE(watch.begin(shared.pages()));
+}
+
+TEST_F(WriteWatchTest, KnowsNothingOnceALibraryIsLoadedByWhichDevicesWrite) {
+  // A library with such a name, which is a copy of another one.
+  Dl_info mathematics{};
+  ASSERT_NE(::dladdr(::dlsym(RTLD_DEFAULT, "cos"), &mathematics), 0);
+  const std::filesystem::path folder = ::testing::TempDir() + "write_watch_" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy_file(mathematics.dli_fname, folder / "libcuda.so.1");
+  ASSERT_TRUE(watch.is_untouched(memory.pages()));
+  void* library = ::dlopen((folder / "libcuda.so.1").c_str(), RTLD_NOW);
+  std::filesystem::remove_all(folder);
+  ASSERT_NE(library, nullptr);
+  EXPECT_FALSE(watch.is_untouched(memory.pages()));
+  EXPECT_FALSE(watch.begin(memory.pages()));
+  ::dlclose(library);
 }
 
 TEST_F(WriteWatchTest, KnowsNothingOnceItHasEnded) {
