@@ -486,6 +486,22 @@ def in_private_memory() -> numpy.ndarray:
     return numpy.frombuffer(memory, numpy.uint8)
 
 
+MAP_FIXED = 0x10
+"""From Linux's `mman.h`: a mapping takes the place of what is there."""
+
+
+def map_memory(address: int | None, flags: int, file: int) -> int:
+    """Map `LARGE` bytes that may be read and written; return their address."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_size_t
+    place = ctypes.c_void_p(address)
+    return libc.mmap(place, ctypes.c_size_t(LARGE), mmap.PROT_READ | mmap.PROT_WRITE, flags, file, ctypes.c_long(0))
+
+
+def unmap_memory(address: int) -> None:
+    ctypes.CDLL(None).munmap(ctypes.c_void_p(address), ctypes.c_size_t(LARGE))
+
+
 def read_a_file_into(value: numpy.ndarray) -> None:
     with open("/dev/zero", "rb", buffering=0) as file:
         file.readinto(memoryview(value)[100:200])
@@ -548,6 +564,22 @@ def test_a_change_by_another_process_to_a_shared_file_is_seen(tmp_path: Path) ->
     write = "import sys; file = open(sys.argv[1], 'r+b'); file.seek(1 << 20); file.write(b'x')"
     change = partial(subprocess.run, [sys.executable, "-c", write, str(path)], check=True)
     assert not holds(numpy.asarray(value), lambda _: change())
+
+
+def test_a_shared_file_is_compared_each_time_where_there_was_an_array_of_the_same_content(tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(LARGE))
+    address = map_memory(None, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1)
+    array_before = numpy.frombuffer((ctypes.c_char * LARGE).from_address(address), numpy.uint8)
+    state = snapshot_of(reader(array_before))
+    assert state is not None
+    with open(path, "r+b") as file:
+        assert map_memory(address, mmap.MAP_SHARED | MAP_FIXED, file.fileno()) == address
+        assert state.holds() and state.holds()
+        file.seek(1 << 20)
+        file.write(b"x")
+    assert not state.holds()
+    unmap_memory(address)
 
 
 def test_parts_of_one_large_array_are_compared_each() -> None:

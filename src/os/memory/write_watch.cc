@@ -56,23 +56,23 @@ constexpr std::uint64_t kPresent = 1 << 3;
 
 uffdio_range range_of(const PageRange& pages) { return {pages.begin, pages.bytes()}; }
 
-// Whether none of the pages, all of which are watched, is of one of these kinds; the kinds in `inverted` mean their opposite.
-bool has_none(const PageRange& pages, std::uint64_t kinds, std::uint64_t inverted) {
+// Whether all pages are watched and of all these kinds; the kinds in `inverted` mean their opposite. What the kernel passes
+// over, such as the memory of devices, is of none.
+bool are_all(const PageRange& pages, std::uint64_t kinds, std::uint64_t inverted) {
   // Opened each time: a child of fork() would look at its parent's memory, and a program with open files is not copied.
   const Fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (!pagemap.is_open()) return false;
-  ScannedRange found;
+  ScannedRange found;  // pages that are next to each other and of the same kinds are one range
   ScanArguments scan;
   scan.flags = kFailUnlessWatched;
   scan.start = pages.begin;
   scan.end = pages.end;
   scan.found = reinterpret_cast<std::uint64_t>(&found);
   scan.most_found = 1;
-  scan.most_pages = 1;
   scan.inverted = inverted;
-  scan.any_of = kinds;
+  scan.all_of = kinds;
   scan.returned = kinds;
-  return ::ioctl(pagemap.get(), kPagemapScan, &scan) == 0;
+  return ::ioctl(pagemap.get(), kPagemapScan, &scan) == 1 && found.start == pages.begin && found.end == pages.end;
 }
 
 // Of CUDA, ROCm, oneAPI and InfiniBand.
@@ -128,7 +128,7 @@ bool WriteWatch::begin(const PageRange& pages) {
   watched.range = range_of(pages);
   watched.mode = UFFDIO_REGISTER_MODE_WP;
   if (::ioctl(fd_.get(), UFFDIO_REGISTER, &watched) != 0) return false;
-  if (begin_again(pages) && has_none(pages, kOfFile, 0)) return true;
+  if (begin_again(pages) && are_all(pages, kOfFile, kOfFile)) return true;
   end(pages);
   return false;
 }
@@ -146,9 +146,10 @@ void WriteWatch::end(const PageRange& pages) {
 }
 
 bool WriteWatch::is_untouched(const PageRange& pages) {
-  // Pages that are not there, because they were given back to the kernel, would count as not written.
+  // Pages that are not there, because they were given back to the kernel, would count as not written. Pages of a file are
+  // told by what is there: those that had not been read when the watch began are known only now.
   return owner_ == ::getpid() && fd_.is_open() && !devices_may_write() &&
-         has_none(pages, kWritten | kPresent, kPresent);
+         are_all(pages, kPresent | kWritten | kOfFile, kWritten | kOfFile);
 }
 
 }  // namespace fray::os

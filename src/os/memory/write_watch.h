@@ -10,11 +10,12 @@
 //
 // Threading:  one thread at a time. Writes of all threads count, and those that the kernel makes for a read().
 // Ownership:  owns a descriptor; with it everything ends. A child of fork() begins anew.
-// Failure:    begin() and begin_again() return false where the kernel, or the rules of a container, do not allow it, and for
-//             memory that other processes or files may change. is_untouched() returns false in doubt: for memory that
-//             was freed, or given back to the kernel, and where a library is loaded by which devices write to memory
-//             (CUDA, ROCm, oneAPI, InfiniBand): they pass by the page tables. Nor are writes seen of transfers that were
-//             under way before (O_DIRECT, buffers registered with io_uring).
+// Failure:    begin() and begin_again() return false where the kernel, or the rules of a container, do not allow it, and
+//             begin() for memory that other processes or files may change, as far as it has been read. is_untouched()
+//             returns false in doubt: for all such memory, for memory that was freed, or given back to the kernel, and
+//             where a library is loaded by which devices write to memory (CUDA, ROCm, oneAPI, InfiniBand): they pass by
+//             the page tables. Nor are writes seen of transfers that were under way before (O_DIRECT, buffers
+//             registered with io_uring).
 #pragma once
 
 #include <cstddef>

@@ -89,6 +89,14 @@ TEST_F(WriteWatchTest, RefusesMemoryThatOtherProcessesMayWriteTo) {
   EXPECT_FALSE(watch.begin(shared.pages()));
 }
 
+TEST_F(WriteWatchTest, KnowsNothingOfSharedMemoryThatWasNotReadWhenItBegan) {
+  Memory shared(MAP_SHARED | MAP_ANONYMOUS);
+  ASSERT_EQ(::madvise(shared.data(), kWatchedBytes, MADV_DONTNEED), 0);
+  ASSERT_TRUE(watch.begin(shared.pages()));  // no page is there that could tell
+  EXPECT_EQ(std::string(shared.data(), kWatchedBytes), std::string(kWatchedBytes, 'x'));
+  EXPECT_FALSE(watch.is_untouched(shared.pages()));
+}
+
 TEST_F(WriteWatchTest, KnowsNothingOnceALibraryIsLoadedByWhichDevicesWrite) {
   // A library with such a name, which is a copy of another one.
   Dl_info mathematics{};
