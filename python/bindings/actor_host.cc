@@ -84,9 +84,9 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   PyObject* result = nullptr;
   running_call = {&host, call};
   if (method != nullptr) {
-    result = call->task.head.generator != 0 ? stream(host, call, method, hooks) : host.runner.call(method, call->task);
+    result = call->task.is_generator() ? stream(host, call, method, hooks) : host.runner.call(method, call->task);
   }
-  const bool streamed_and_dropped = call->task.head.generator != 0 && host.loop->is_cancelled(call);
+  const bool streamed_and_dropped = call->task.is_generator() && host.loop->is_cancelled(call);
   if (streamed_and_dropped) {
     PyErr_Clear();
     outcome.status = TaskStatus::kCancelled;
@@ -207,12 +207,12 @@ class Batch {
       return true;
     }
     if (task_ != nullptr && PyCoro_CheckExact(result.get())) return begin(call, result.get());
-    if (call->task.head.generator == 0 && is_plain(result.get())) {
+    if (!call->task.is_generator() && is_plain(result.get())) {
       answer(host_, call, result.get());
       return true;
     }
     Owned number(PyLong_FromVoidPtr(call));
-    PyObject* streams = call->task.head.generator != 0 ? Py_True : Py_False;
+    PyObject* streams = call->task.is_generator() ? Py_True : Py_False;
     Owned row(number ? PyTuple_Pack(3, number.get(), result.get(), streams) : nullptr);
     return row && PyList_Append(rows_.get(), row.get()) == 0;
   }

@@ -78,6 +78,7 @@ struct Borrowed {
 };
 
 inline int is_anything(PyObject*) { return 1; }
+inline int is_bytes(PyObject* object) { return PyBytes_Check(object); }
 inline int is_tuple(PyObject* object) { return PyTuple_Check(object); }
 inline int is_dict(PyObject* object) { return PyDict_Check(object); }
 inline int is_list(PyObject* object) { return PyList_Check(object); }
@@ -85,6 +86,7 @@ inline int is_type(PyObject* object) { return PyType_Check(object); }
 inline int is_exception(PyObject* object) { return PyExceptionInstance_Check(object); }
 
 using Any = Borrowed<"typing.Any", is_anything, true>;
+using WholeBytes = Borrowed<"bytes", is_bytes>;
 using Positional = Borrowed<"tuple[typing.Any, ...]", is_tuple>;
 using Dict = Borrowed<"dict[str, typing.Any]", is_dict>;
 using DictOrNone = Borrowed<"dict[str, typing.Any]", is_dict, true>;

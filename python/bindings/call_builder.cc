@@ -37,6 +37,10 @@ bool CallBuilder::build(const PythonPlan& plan, std::string_view name, PyObject*
     return false;
   }
   begin(plan, name, positional, keyword_count);
+  if (client::Object* stored = task_->function->object; stored != nullptr) {
+    client::retain(stored);
+    extra().held.push_back(stored);
+  }
   for (Py_ssize_t i = 0; i < positional; ++i) {
     char text[32];
     std::snprintf(text, sizeof(text), "argument %zd", i);
@@ -61,7 +65,8 @@ void CallBuilder::begin(const PythonPlan& plan, std::string_view name, Py_ssize_
   name = name.substr(0, kMostNameBytes);
   head.name_bytes = static_cast<std::uint8_t>(name.size());
   head.trace_bytes = static_cast<std::uint8_t>(span_.context().size());
-  head.generator = plan.options->generator ? 1 : 0;
+  if (plan.options->generator) head.kind = wire::CallKind::kGenerator;
+  if (task_->function->is_carried) head.kind = wire::CallKind::kCarried;
   head.item_budget_bytes = plan.item_budget_bytes;
   head.most_items = plan.most_items;
   std::string& out = task_->frame;

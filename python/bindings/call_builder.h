@@ -15,6 +15,7 @@ namespace fray::python {
 
 struct PythonFunction {
   PyObject_HEAD std::shared_ptr<client::Function>* function;
+  PyObject* object;  // a ref to the object that the payload names; null for most
 
   static constexpr char kTypeName[] = "fray._native.Function";
   static bool is(PyObject* object);

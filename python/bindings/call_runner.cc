@@ -73,6 +73,11 @@ PyObject* CallRunner::call(const Callable& callable, const worker::TaskView& tas
   Owned names;
   PyObject* result = nullptr;
   PyObject* function = arguments(task, &values, &names) ? callable() : nullptr;
+  Owned carrier;
+  if (function != nullptr && task.head.kind == wire::CallKind::kCarried && task.head.positional > 0) {
+    carrier = Owned(std::exchange(values[1], Py_NewRef(function)));
+    function = carrier.get();
+  }
   Owned spanned;
   if (function != nullptr && !task.trace.empty()) {
     spanned = traced(function, task);

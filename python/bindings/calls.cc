@@ -24,6 +24,7 @@ namespace {
 
 void function_dealloc(PyObject* self) {
   delete reinterpret_cast<PythonFunction*>(self)->function;
+  Py_XDECREF(reinterpret_cast<PythonFunction*>(self)->object);
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -33,7 +34,17 @@ void function_dealloc(PyObject* self) {
 PyObject* function_sizeof(PyObject* self, PyObject*) {
   const client::Function& function = **reinterpret_cast<PythonFunction*>(self)->function;
   return PyLong_FromSize_t(sizeof(PythonFunction) + sizeof(client::Function) + function.name.size() +
-                           function.payload->size());
+                           wire::function_bytes(*function.payload));
+}
+
+// `object`: a ref, or null.
+PythonFunction* new_function(std::shared_ptr<client::Function> function, Owned object) {
+  auto* self = PyObject_New(PythonFunction, function_type);
+  if (self == nullptr) return nullptr;
+  function->object = object ? as_ref(object.get())->object : nullptr;
+  self->function = new std::shared_ptr<client::Function>(std::move(function));
+  self->object = object.release();
+  return self;
 }
 
 PyMethodDef function_methods[] = {{"__sizeof__", function_sizeof, METH_NOARGS, "Bytes, with those of the payload."},
@@ -71,6 +82,16 @@ std::shared_ptr<const std::string> shared_payload(std::uint64_t id, std::string 
     sweep_at = std::max<std::size_t>(256, 2 * in_use.size());
   }
   return found;
+}
+
+std::shared_ptr<client::Function> function_of(wire::FunctionKind kind, std::string_view content, std::string name,
+                                              int max_calls) {
+  auto function = std::make_shared<client::Function>();
+  function->name = std::move(name);
+  std::string whole = wire::function_payload(kind, static_cast<std::uint32_t>(std::max(max_calls, 0)), content);
+  function->id = XXH3_64bits(whole.data(), whole.size()) | 1;  // 0 means none
+  function->payload = shared_payload(function->id, std::move(whole));
+  return function;
 }
 
 // Reads the amounts of a dict; false with a Python exception set.
@@ -172,16 +193,35 @@ bool is_call(PyObject* function, PyObject* plan, PyObject* args) {
 }
 
 PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::string name, int max_calls) {
-  const auto most = static_cast<std::uint32_t>(std::max(max_calls, 0));
+  return new_function(function_of(kind, payload.bytes, std::move(name), max_calls), Owned());
+}
+
+PythonFunction* store_function(PythonClient* client, WholeBytes pickle, List buffers, std::string name, int max_calls) {
+  if (!check_open(client)) return nullptr;
+  Encoded encoded;
+  if (!encoded.take_pickle(client, pickle, buffers)) return nullptr;
+  client::Object* object = encoded.store(client);
+  Owned ref(object == nullptr ? nullptr : new_ref(client, object));
+  if (!ref) return nullptr;
+  wire::ValueView value;
+  value.encoding = object->encoding;
+  value.kind = wire::ValueKind::kSealed;
+  value.object = object->id;
+  value.location = object->detail->location;
+  std::string content;
+  wire::ByteWriter out(content);
+  out.put(value.location.size);
+  wire::encode(out, value);
+  return new_function(function_of(wire::FunctionKind::kStored, content, std::move(name), max_calls), std::move(ref));
+}
+
+PythonFunction* make_same_function(PythonFunction* known, std::string name, bool is_carried) {
   auto function = std::make_shared<client::Function>();
+  function->id = (*known->function)->id;
+  function->payload = (*known->function)->payload;
   function->name = std::move(name);
-  std::string whole = wire::function_payload(kind, most, payload.bytes);
-  function->id = XXH3_64bits(whole.data(), whole.size()) | 1;  // 0 means none
-  function->payload = shared_payload(function->id, std::move(whole));
-  auto* self = PyObject_New(PythonFunction, function_type);
-  if (self == nullptr) return nullptr;
-  self->function = new std::shared_ptr<client::Function>(std::move(function));
-  return self;
+  function->is_carried = is_carried;
+  return new_function(std::move(function), Owned(Py_XNewRef(known->object)));
 }
 
 PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,

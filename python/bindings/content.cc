@@ -101,19 +101,39 @@ int hash_pickle(PyObject* object, Hash* hash) {
 
 Py_ssize_t size_of(PyObject* dict) { return dict == nullptr ? 0 : PyDict_GET_SIZE(dict); }
 
-bool has_same_items(PyObject* list, PyObject* then) {
+// Where a list or a set has the addresses of its items, if that is worth a digest.
+std::optional<Digest> digest_of_items(PyObject* container) {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  if (PyList_CheckExact(container)) {
+    data = reinterpret_cast<PyListObject*>(container)->ob_item;
+    bytes = static_cast<std::size_t>(PyList_GET_SIZE(container)) * sizeof(PyObject*);
+  } else {
+    const auto* set = reinterpret_cast<PySetObject*>(container);
+    data = set->table;
+    bytes = (static_cast<std::size_t>(set->mask) + 1) * sizeof(setentry);
+  }
+  if (bytes < kLargeBytes) return std::nullopt;
+  return memory_digests().of(data, bytes, false);
+}
+
+bool has_same_items(PyObject* list, const ContentPart& part) {
+  PyObject* then = part.copy.get();
   const Py_ssize_t size = PyTuple_GET_SIZE(then);
   if (PyList_GET_SIZE(list) != size) return false;
   if (size == 0) return true;  // an empty list has no memory for items
+  if (digest_of_items(list) == part.digest) return true;
   PyObject** items = reinterpret_cast<PyListObject*>(list)->ob_item;
   return std::memcmp(items, reinterpret_cast<PyTupleObject*>(then)->ob_item,
                      static_cast<std::size_t>(size) * sizeof(PyObject*)) == 0;
 }
 
 // The order in which a set gives its members stays while nothing is added to it or removed.
-int has_same_members(PyObject* set, PyObject* then) {
+int has_same_members(PyObject* set, const ContentPart& part) {
+  PyObject* then = part.copy.get();
   const Py_ssize_t size = PyTuple_GET_SIZE(then);
   if (PySet_GET_SIZE(set) != size) return 0;
+  if (digest_of_items(set) == part.digest) return 1;
   Owned each(PyObject_GetIter(set));
   if (!each) return -1;
   for (Py_ssize_t i = 0; i < size; ++i) {
@@ -279,6 +299,7 @@ class ContentWalk {
     part.version = version;
     if (by == By::kAttributes) part.cls = Owned(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(container))));
     if (!part.copy || part.container.is_lost()) return -1;
+    if (by == By::kItems || by == By::kMembers) part.digest = digest_of_items(container).value_or(Digest());
     to_do_.push_back(copy);
     return add(std::move(part));
   }
@@ -378,9 +399,9 @@ int is_as_it_was(const ContentPart& then) {
   Hash hash;
   switch (then.by) {
     case ContentPart::By::kItems:
-      return has_same_items(container.get(), then.copy.get());
+      return has_same_items(container.get(), then);
     case ContentPart::By::kMembers:
-      return has_same_members(container.get(), then.copy.get());
+      return has_same_members(container.get(), then);
     case ContentPart::By::kEntries:
       return has_same_version(container.get(), then.version) || has_same_entries(container.get(), then.copy.get());
     case ContentPart::By::kAttributes:

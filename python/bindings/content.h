@@ -52,9 +52,9 @@ struct ContentPart {
   enum class By : std::uint8_t { kItems, kMembers, kEntries, kAttributes, kMemory, kPickle };
   By by;
   Compared container;
-  Owned copy;  // a tuple or a dict; null where the digest is compared
-  Owned cls;   // of an object whose attributes are compared
-  Digest digest;
+  Owned copy;                 // a tuple or a dict; null where only the digest is compared
+  Owned cls;                  // of an object whose attributes are compared
+  Digest digest;              // of large lists and sets: that of the addresses of their items
   std::uint64_t version = 0;  // of the dict, where Python counts its changes (3.11)
 };
 

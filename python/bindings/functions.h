@@ -74,6 +74,10 @@ std::optional<PythonClient*> receiving_client();
 // ---- calls.cc
 
 PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::string name, int max_calls);
+// One that is too large to travel in messages: an object of its pickle and of the buffers (memoryviews) outside of it.
+PythonFunction* store_function(PythonClient* client, WholeBytes pickle, List buffers, std::string name, int max_calls);
+// The same for workers. `is_carried`: its calls call their first argument, with the function before the others.
+PythonFunction* make_same_function(PythonFunction* known, std::string name, bool is_carried);
 PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,
                       std::uint32_t item_budget, std::uint32_t most_items);
 Answer<Nothing> set_aside(PythonClient* client, std::string name, Dict resources, Dict offered, std::string about,

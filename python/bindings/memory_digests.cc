@@ -9,7 +9,7 @@
 namespace fray::python {
 
 namespace {
-constexpr std::size_t kMostKnown = 64;
+constexpr std::size_t kMostKnown = 256;
 constexpr std::size_t kYieldBytes = 1 << 20;  // other threads may run while so many are hashed
 }  // namespace
 

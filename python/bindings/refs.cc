@@ -20,6 +20,7 @@ struct PythonView {
   store::Pin pin;
   const std::byte* data;
   Py_ssize_t size;
+  ViewAccess access;
 };
 
 PyTypeObject* view_type = nullptr;
@@ -224,11 +225,12 @@ void view_dealloc(PyObject* self) {
 
 int view_buffer(PyObject* self, Py_buffer* buffer, int flags) {
   auto* view = reinterpret_cast<PythonView*>(self);
-  return PyBuffer_FillInfo(buffer, self, const_cast<std::byte*>(view->data), view->size, 1, flags);
+  const int is_read_only = view->access == ViewAccess::kRead ? 1 : 0;
+  return PyBuffer_FillInfo(buffer, self, const_cast<std::byte*>(view->data), view->size, is_read_only, flags);
 }
 
 PyType_Slot view_slots[] = {
-    {Py_tp_doc, const_cast<char*>("Read-only bytes in shared memory.")},
+    {Py_tp_doc, const_cast<char*>("Bytes in shared memory, or in a private map of it.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(view_dealloc)},
     {Py_bf_getbuffer, reinterpret_cast<void*>(view_buffer)},
     {0, nullptr},
@@ -291,8 +293,8 @@ PyObject* new_ref(PythonClient* owner, client::Object* object) {
   return reinterpret_cast<PyObject*>(ref);
 }
 
-PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, const std::byte* data,
-                   std::size_t size) {
+PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, const std::byte* data, std::size_t size,
+                   ViewAccess access) {
   auto* view = reinterpret_cast<PythonView*>(PyObject_Malloc(sizeof(PythonView)));
   if (view == nullptr) return PyErr_NoMemory();
   PyObject_Init(reinterpret_cast<PyObject*>(view), view_type);
@@ -303,6 +305,7 @@ PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, 
   Py_INCREF(reinterpret_cast<PyObject*>(owner));
   view->data = data;
   view->size = static_cast<Py_ssize_t>(size);
+  view->access = access;
   return reinterpret_cast<PyObject*>(view);
 }
 

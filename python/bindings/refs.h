@@ -36,7 +36,8 @@ std::string text_of(const ObjectId& id);
 // Takes over one count of `object`.
 PyObject* new_ref(PythonClient* owner, client::Object* object);
 // A view of `size` bytes at `data`, which lie in `object` (one count is added) and stay mapped while `pin` lives.
-PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, const std::byte* data,
-                   std::size_t size);
+enum class ViewAccess : bool { kRead, kWrite };
+PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, const std::byte* data, std::size_t size,
+                   ViewAccess access = ViewAccess::kRead);
 
 }  // namespace fray::python

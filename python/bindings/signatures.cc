@@ -89,6 +89,12 @@ void add_value_functions(nb::module_& module) {
            "Whether a pickle refers to a class or function of the main script.", "pickle")
       .def("receiving_client", receiving_client, "The client whose value this thread is unpickling.")
       .def("make_function", make_function, "What tasks call.", "kind", "payload", "name", "max_calls")
+      .def("store_function", store_function,
+           "What tasks call, as an object: its pickle, and the buffers (memoryviews) outside of it.", "client",
+           "pickle", "buffers", "name", "max_calls")
+      .def("make_same_function", make_same_function,
+           "The same for workers, with another name. is_carried: its calls call their first argument with it.", "known",
+           "name", "is_carried")
       .def("make_plan", make_plan, "How tasks of one TaskOptions are submitted.", "shape", "max_retries", "returns",
            "generator", "timeout", "item_budget", "most_items")
       .def("set_aside", set_aside, "Begins a reservation of resources, for work that asks for what it offers.",

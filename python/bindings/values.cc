@@ -304,6 +304,20 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   return true;
 }
 
+bool Encoded::take_pickle(PythonClient* owner, PyObject* pickle, PyObject* buffers) {
+  owner_ = owner;
+  encoding_ = wire::Encoding::kPickleBuffers;
+  large_ = true;
+  may_move_ = false;
+  whole_ = Owned(Py_NewRef(pickle));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(buffers); ++i) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(PyList_GET_ITEM(buffers, i), &buffer, PyBUF_SIMPLE) != 0) return false;
+    buffers_.push_back(buffer);
+  }
+  return true;
+}
+
 // Whether nothing of the main script is missing in the pickle: where it refers to classes alone, they are put into it.
 bool Encoded::bring_classes() {
   const auto names = names_in_main(content_of(whole_.get()));
@@ -333,7 +347,7 @@ client::Object* Encoded::store(PythonClient* owner) {
     buffers.emplace_back(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
   }
   client::Object* in_place =
-      buffers.size() == 1 ? client.values().put_in_place(encoding_, whole, buffers.front()) : nullptr;
+      may_move_ && buffers.size() == 1 ? client.values().put_in_place(encoding_, whole, buffers.front()) : nullptr;
   Result<client::Object*> made =
       in_place != nullptr ? Result(in_place) : client.values().put_large(encoding_, whole, buffers, hooks);
   if (!made.is_ok()) {
@@ -469,19 +483,31 @@ PyObject* decode_pickle(PythonClient* owner, std::string_view bytes, client::Obj
   return data ? with_common_type(loads(owner, data.get(), nullptr, nested)) : nullptr;
 }
 
+struct PickleViews {
+  Owned pickle;
+  Owned buffers;  // a list
+
+  bool read(PythonClient* owner, std::string_view bytes, client::Object* object, const store::Pin& pin,
+            ViewAccess access) {
+    store::BufferLayout layout;
+    if (!read_layout(bytes, &layout)) return false;
+    pickle = Owned(new_view(owner, object, pin, layout.pickle.data(), layout.pickle.size()));
+    buffers = Owned(PyList_New(static_cast<Py_ssize_t>(layout.buffers.size())));
+    if (!pickle || !buffers) return false;
+    for (std::size_t i = 0; i < layout.buffers.size(); ++i) {
+      PyObject* view = new_view(owner, object, pin, layout.buffers[i].data(), layout.buffers[i].size(), access);
+      if (view == nullptr) return false;
+      PyList_SET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i), view);
+    }
+    return true;
+  }
+};
+
 PyObject* decode_pickle_with_buffers(PythonClient* owner, std::string_view bytes, client::Object* object,
                                      const store::Pin& pin, std::vector<client::Object*>* nested) {
-  store::BufferLayout layout;
-  if (!read_layout(bytes, &layout)) return nullptr;
-  Owned pickle(new_view(owner, object, pin, layout.pickle.data(), layout.pickle.size()));
-  Owned buffers(PyList_New(static_cast<Py_ssize_t>(layout.buffers.size())));
-  if (!pickle || !buffers) return nullptr;
-  for (std::size_t i = 0; i < layout.buffers.size(); ++i) {
-    PyObject* view = new_view(owner, object, pin, layout.buffers[i].data(), layout.buffers[i].size());
-    if (view == nullptr) return nullptr;
-    PyList_SET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i), view);
-  }
-  return with_common_type(loads(owner, pickle.get(), buffers.get(), nested));
+  PickleViews views;
+  if (!views.read(owner, bytes, object, pin, ViewAccess::kRead)) return nullptr;
+  return with_common_type(loads(owner, views.pickle.get(), views.buffers.get(), nested));
 }
 
 PyObject* decode_portable_with_buffers(PythonClient* owner, std::string_view bytes, client::Object* object,
@@ -580,6 +606,27 @@ PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
     nested.objects = owner->client->objects().adopt(ids);
   }
   return decode_bytes(owner, value.encoding, value.bytes, nullptr, nullptr, &nested.objects);
+}
+
+PyObject* decode_stored_function(PythonClient* owner, std::string_view value) {
+  wire::ByteReader in(value);
+  const wire::ValueView location = wire::decode_value(in);
+  if (!in.done() || location.kind != wire::ValueKind::kSealed) {
+    raise_status(StatusCode::kCorruption, "a function does not fit its format");
+    return nullptr;
+  }
+  const NestedCounts holder{owner->client, {owner->client->objects().adopt_sealed(location)}};
+  client::Object* object = holder.objects.front();
+  GilHooks hooks(owner);
+  Result<store::View> view = owner->client->values().private_view(object, hooks);
+  if (!view.is_ok()) {
+    if (!PyErr_Occurred()) raise_status(view.status());
+    return nullptr;
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(view->bytes.data()), view->bytes.size());
+  PickleViews views;
+  if (!views.read(owner, bytes, object, view->pin, ViewAccess::kWrite)) return nullptr;
+  return PyTuple_Pack(2, views.pickle.get(), views.buffers.get());
 }
 
 // ---- Nested refs ----

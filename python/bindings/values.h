@@ -35,6 +35,9 @@ class Encoded {
     return encode_simple(owner, value) || (PyErr_Occurred() == nullptr && pack(owner, value, what));
   }
 
+  // A pickle that was made already, and the buffers outside of it, as a large value. They are copied, wherever they lie.
+  bool take_pickle(PythonClient* owner, PyObject* pickle, PyObject* buffers);
+
   wire::Encoding encoding() const { return encoding_; }
   bool is_large() const { return large_; }
   const std::string& inline_bytes() const { return bytes_; }
@@ -60,6 +63,7 @@ class Encoded {
   PythonClient* owner_ = nullptr;
   wire::Encoding encoding_ = wire::Encoding::kNone;
   bool large_ = false;
+  bool may_move_ = true;  // a buffer that lies in the store already becomes the object
   std::string bytes_;
   Owned whole_;                          // a large pickle, str or bytes
   std::vector<Py_buffer> buffers_;       // out of band
@@ -70,6 +74,10 @@ class Encoded {
 PyObject* decode_object(PythonClient* owner, client::Object* object);
 // A value in a frame.
 PyObject* decode_value(PythonClient* owner, const wire::ValueView& value);
+
+// (pickle, buffers) of a large function, given what its payload says of the object: the buffers are this caller's own, to
+// which it may write. Null with an exception set.
+PyObject* decode_stored_function(PythonClient* owner, std::string_view value);
 
 // See ref_reduce.
 Py_ssize_t note_nested_ref(PythonRef* ref);

@@ -111,7 +111,7 @@ class PythonExecutor : public worker::Executor {
     PyObject* result = nullptr;
     if (load(function) != nullptr) {
       const CallRunner::Callable callable = [&] { return load(function); };
-      result = task.head.generator != 0 ? stream(callable, task) : runner_.call(callable, task);
+      result = task.is_generator() ? stream(callable, task) : runner_.call(callable, task);
     }
     if (lost_to_interrupt(task, result)) {
       end_interrupted(outcome);
@@ -176,8 +176,8 @@ class PythonExecutor : public worker::Executor {
     Owned loader(PyObject_GetAttrString(support_, "load_function"));
     if (!loader) return nullptr;
     const std::uint64_t uses = class_notes().uses;
-    function.callable = PyObject_CallFunction(loader.get(), "iy#", kind, function.payload.data() + wire::kPayloadPrefix,
-                                              static_cast<Py_ssize_t>(function.payload.size() - wire::kPayloadPrefix));
+    Owned what(content_of(function.payload));
+    function.callable = what ? PyObject_CallFunction(loader.get(), "iO", kind, what.get()) : nullptr;
     function.is_bound = class_notes().uses != uses;
     function.rewrites = class_notes().rewrites;
     if (function.callable != nullptr && !function.is_bound) {
@@ -185,6 +185,15 @@ class PythonExecutor : public worker::Executor {
       function.payload.shrink_to_fit();
     }
     return function.callable;
+  }
+
+  // What support_.load_function() makes the callable of.
+  PyObject* content_of(std::string_view payload) const {
+    const std::string_view content = payload.substr(wire::kPayloadPrefix);
+    if (wire::kind_of(payload) != wire::FunctionKind::kStored) {
+      return PyBytes_FromStringAndSize(content.data(), static_cast<Py_ssize_t>(content.size()));
+    }
+    return decode_stored_function(owner_, content.substr(std::min(content.size(), sizeof(std::uint64_t))));
   }
 
   PyObject* stream(const CallRunner::Callable& callable, const worker::TaskView& task) {
@@ -200,7 +209,7 @@ class PythonExecutor : public worker::Executor {
   bool lost_to_interrupt(const worker::TaskView& task, PyObject* result) const {
     using Interrupt = worker::TaskLoop::Interrupt;
     const Interrupt reason = loop_->interrupted();
-    const bool caught = reason == Interrupt::kCancelled && result != nullptr && task.head.generator == 0;
+    const bool caught = reason == Interrupt::kCancelled && result != nullptr && !task.is_generator();
     return reason != Interrupt::kNone && !caught;
   }
 

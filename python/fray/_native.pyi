@@ -336,6 +336,8 @@ class FunctionKind(enum.IntEnum):
 
     CPP_RETRYING = 5
 
+    STORED = 6
+
 class TaskStatus(enum.IntEnum):
     OK = 0
 
@@ -439,6 +441,16 @@ def receiving_client() -> Client | None:
 
 def make_function(kind: FunctionKind, payload: bytes, name: str, max_calls: int) -> Function:
     """What tasks call."""
+
+def store_function(client: Client, pickle: bytes, buffers: list[Any], name: str, max_calls: int) -> Function:
+    """
+    What tasks call, as an object: its pickle, and the buffers (memoryviews) outside of it.
+    """
+
+def make_same_function(known: Function, name: str, is_carried: bool) -> Function:
+    """
+    The same for workers, with another name. is_carried: its calls call their first argument with it.
+    """
 
 def make_plan(
     shape: dict[str, Any],

@@ -105,12 +105,22 @@ Object* LargeValues::put_in_place(wire::Encoding encoding, std::span<const std::
 
 Result<store::View> LargeValues::view(Object* object, WaitHooks& hooks) {
   const Location& location = object->detail->location;
+  return look_at(location.segment, hooks, [&] { return memory_.view(location); });
+}
+
+Result<store::View> LargeValues::private_view(Object* object, WaitHooks& hooks) {
+  const Location& location = object->detail->location;
+  return look_at(location.segment, hooks, [&] { return memory_.take(location); });
+}
+
+template <typename Look>
+Result<store::View> LargeValues::look_at(SegmentId segment, WaitHooks& hooks, const Look& look) {
   while (true) {
-    auto view = memory_.view(location);
+    Result<store::View> view = look();
     if (view.is_ok() || view.status().code() != StatusCode::kNotFound) return view;
-    Status opened = open_segment(location.segment, hooks);
+    Status opened = open_segment(segment, hooks);
     if (opened.code() == StatusCode::kResourceExhausted)
-      opened = open_segment(location.segment, hooks);  // see Reading::handle()
+      opened = open_segment(segment, hooks);  // see Reading::handle()
     FRAY_RETURN_IF_ERROR(opened);
   }
 }

@@ -26,6 +26,8 @@ class LargeValues {
                             std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks);
   // The bytes of a ready, sealed object, as long as the view's pin lives. Keep a count of the object as well.
   Result<store::View> view(Object* object, WaitHooks& hooks);
+  // The same for the caller alone, who may write to the bytes: the object stays as it is.
+  Result<store::View> private_view(Object* object, WaitHooks& hooks);
   // Memory in the store for `bytes` that the user fills. Either put_in_place() makes an object of it, or leave_room()
   // gives it back. put_in_place() returns null where `buffer` does not lie in such a room.
   Result<Room> make_room(std::uint64_t bytes, WaitHooks& hooks);
@@ -34,6 +36,9 @@ class LargeValues {
 
  private:
   Object* new_sealed(wire::Encoding encoding, const Location& location);
+  // What `look` returns, once the segment is mapped.
+  template <typename Look>
+  Result<store::View> look_at(SegmentId segment, WaitHooks& hooks, const Look& look);
   Status open_segment(SegmentId segment, WaitHooks& hooks);
 
   ClientMutex& mutex_;

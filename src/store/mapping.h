@@ -9,7 +9,7 @@
 // Threading:  pins may be copied and dropped on any thread; become_private() while nobody else has a pin.
 // Ownership:  unmaps itself when the last pin is gone, whatever became of the object, its writer, the node or the
 //             client.
-// Failure:    none.
+// Failure:    none, but for copy_of(): kResourceExhausted when there is no memory.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 
+#include "base/status.h"
 #include "os/memory/memory_file.h"
 
 namespace fray::store {
@@ -56,6 +57,9 @@ struct View {
   std::span<const std::byte> bytes;
   Pin pin;
 };
+
+// A view of a copy of these bytes, to which the caller may write.
+Result<View> copy_of(std::span<const std::byte> bytes);
 
 // Whether [offset, offset + size) lies inside `total` bytes; safe against overflow.
 constexpr bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t total) {

@@ -19,6 +19,19 @@ Status wrong(SegmentId segment, const std::string& what) {
                                              std::to_string(segment.writer) + " " + what);
 }
 
+Status not_mapped(SegmentId segment) {
+  return Status(StatusCode::kNotFound, "segment " + std::to_string(segment.number) + " of process " +
+                                           std::to_string(segment.writer) + " is not mapped");
+}
+
+Result<View> view_in(Pin pin, const Location& location) {
+  if (!lies_within(location.offset, location.size, pin->size())) {
+    return wrong(location.segment,
+                 "does not contain " + std::to_string(location.size) + " bytes at " + std::to_string(location.offset));
+  }
+  return View{pin->bytes().subspan(location.offset, location.size), std::move(pin)};
+}
+
 struct Facts {
   bool is_regular = false;
   bool is_memory = false;  // a memfd, or a file on a file system that knows seals
@@ -155,16 +168,25 @@ Result<View> SegmentMap::view(const Location& location) {
   MutexLock lock(state_->mutex);
   const auto found = state_->entries.find(location.segment);
   Pin pin = found == state_->entries.end() ? nullptr : found->second.mapping.lock();
-  if (pin == nullptr) {
-    return Status(StatusCode::kNotFound, "segment " + std::to_string(location.segment.number) + " of process " +
-                                             std::to_string(location.segment.writer) + " is not mapped");
-  }
-  if (!lies_within(location.offset, location.size, pin->size())) {
-    return wrong(location.segment,
-                 "does not contain " + std::to_string(location.size) + " bytes at " + std::to_string(location.offset));
-  }
-  state_->use(location.segment, found->second, pin);
-  return View{pin->bytes().subspan(location.offset, location.size), std::move(pin)};
+  if (pin == nullptr) return not_mapped(location.segment);
+  FRAY_ASSIGN_OR_RETURN(View view, view_in(std::move(pin), location));
+  state_->use(location.segment, found->second, view.pin);
+  return view;
+}
+
+Result<View> SegmentMap::take(const Location& location) {
+  Pin viewed;  // unmapped after the lock is released
+  MutexLock lock(state_->mutex);
+  const auto found = state_->entries.find(location.segment);
+  if (found == state_->entries.end()) return not_mapped(location.segment);
+  Pin pin = std::move(found->second.unviewed);
+  if (pin == nullptr) viewed = found->second.mapping.lock();
+  state_->leave_recent(found->second);
+  state_->entries.erase(found);
+  if (pin == nullptr) return not_mapped(location.segment);
+  FRAY_ASSIGN_OR_RETURN(View view, view_in(std::move(pin), location));
+  FRAY_RETURN_IF_ERROR(state_->files.make_writable(view.pin->writable_data(), view.pin->size()));
+  return view;
 }
 
 void SegmentMap::forget(SegmentId segment) {

@@ -173,6 +173,45 @@ TEST_F(SegmentMapTest, AdoptingTwiceKeepsTheFirstMapping) {
   EXPECT_EQ(map.view(object.location).value().pin, first.pin);
 }
 
+TEST_F(SegmentMapTest, WhoTakesASegmentWritesToPagesOfItsOwn) {
+  SegmentMap map;
+  Published object = publish(2 * kMiB, 8);
+  os::Fd again(::fcntl(object.descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  os::Fd once_more(::fcntl(object.descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  EXPECT_EQ(map.take(object.location).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(adopt(map, object).is_ok());
+  const View seen = map.view(object.location).value();
+  EXPECT_EQ(map.take(object.location).status().code(), StatusCode::kNotFound) << "somebody looks at it";
+  ASSERT_TRUE(map.adopt(object.location.segment, std::move(again), object.size).is_ok());
+  const View taken = map.take(object.location).value();
+  taken.pin->writable_data()[kMiB] = std::byte{7};
+  EXPECT_EQ(taken.bytes[kMiB], std::byte{7});
+  EXPECT_EQ(taken.bytes[kMiB + 8192], std::byte{8});
+  EXPECT_EQ(seen.bytes[kMiB], std::byte{8});
+  EXPECT_EQ(map.take(object.location).status().code(), StatusCode::kNotFound) << "it was taken";
+  ASSERT_TRUE(map.adopt(object.location.segment, std::move(once_more), object.size).is_ok());
+  EXPECT_EQ(map.view(object.location).value().bytes[kMiB], std::byte{8});
+}
+
+TEST_F(SegmentMapTest, WithoutMemoryForACopyNothingIsTaken) {
+  FailingMemoryFiles files(1);
+  SegmentMap map(SegmentMap::kIdleLimitBytes, files);
+  Published object = publish(kMiB, 8);
+  ASSERT_TRUE(adopt(map, object).is_ok());
+  EXPECT_EQ(map.take(object.location).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(map.mapped_segments(), 0u);
+}
+
+TEST_F(SegmentMapTest, ACopyOfAViewCanBeWrittenTo) {
+  const std::string bytes(10'000, 'x');
+  const View copy = copy_of(std::as_bytes(std::span(bytes))).value();
+  copy.pin->writable_data()[0] = std::byte{'y'};
+  EXPECT_EQ(copy.bytes.size(), bytes.size());
+  EXPECT_EQ(copy.bytes.front(), std::byte{'y'});
+  EXPECT_EQ(copy.bytes.back(), std::byte{'x'});
+  EXPECT_EQ(bytes.front(), 'x');
+}
+
 TEST_F(SegmentMapTest, FailingMapIsAnErrorAndNothingIsKept) {
   FailingMemoryFiles files(0);
   SegmentMap map(SegmentMap::kIdleLimitBytes, files);

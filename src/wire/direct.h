@@ -48,6 +48,9 @@ constexpr ReturnReason last_of(ReturnReason) { return ReturnReason::kRetiring; }
 // was told of none.
 enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
 constexpr TaskStatus last_of(TaskStatus) { return TaskStatus::kRetry; }
+// kCarried: what is called is the first argument, and the function is its first argument.
+enum class CallKind : std::uint8_t { kPlain = 0, kGenerator = 1, kCarried = 2 };
+constexpr CallKind last_of(CallKind) { return CallKind::kCarried; }
 
 // kTask: this, then the name, then the trace context, then the arguments: `positional` values, then `keywords` times
 // (string, value).
@@ -62,13 +65,13 @@ struct TaskHead {
   std::uint16_t keywords = 0;
   std::uint8_t name_bytes = 0;
   std::uint8_t trace_bytes = 0;  // of a W3C traceparent; 0: the caller is not traced
-  std::uint8_t generator = 0;    // 1: a generator task
+  CallKind kind = CallKind::kPlain;
   std::uint8_t attempt = 0;
   std::uint32_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
   std::uint32_t most_items = 0;         // generator: items not yet taken that may exist; 0: no limit
 
   FRAY_FIELDS(function, timeout_seconds, returns, may_retry, portable, depth, positional, keywords, name_bytes,
-              trace_bytes, generator, attempt, item_budget_bytes, most_items);
+              trace_bytes, kind, attempt, item_budget_bytes, most_items);
 };
 static_assert(sizeof(TaskHead) == 40);
 

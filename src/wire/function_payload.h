@@ -3,6 +3,8 @@
 //
 //   kind(1) max_calls(4) what the kind says
 //
+// A large one is an object, and what travels is where that lies.
+//
 // Threading:  pure.
 // Ownership:  a payload is a string.
 // Failure:    kind_of() of bytes that are no payload is kPickle; the worker then fails to unpickle them, and says so.
@@ -10,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -22,8 +25,9 @@ enum class FunctionKind : std::uint8_t {
   kCpp = 3,          // the name of a registered C++ function
   kCppMethod = 4,    // the name of a method of a C++ actor
   kCppRetrying = 5,  // as kCpp, tried again when it fails
+  kStored = 6,       // u64 bytes of an object, and its value (wire/value.h): a pickled callable and its arrays
 };
-constexpr FunctionKind last_of(FunctionKind) { return FunctionKind::kCppRetrying; }
+constexpr FunctionKind last_of(FunctionKind) { return FunctionKind::kStored; }
 
 constexpr bool is_cpp(FunctionKind kind) {
   return kind == FunctionKind::kCpp || kind == FunctionKind::kCppMethod || kind == FunctionKind::kCppRetrying;
@@ -43,6 +47,15 @@ inline std::string function_payload(FunctionKind kind, std::uint32_t max_calls, 
 
 inline FunctionKind kind_of(std::string_view payload) {
   return payload.size() < kPayloadPrefix ? FunctionKind::kPickle : static_cast<FunctionKind>(payload.front());
+}
+
+// The bytes of a function: those of its payload and of the object, if it is one.
+inline std::size_t function_bytes(std::string_view payload) {
+  std::uint64_t stored = 0;
+  if (kind_of(payload) == FunctionKind::kStored && payload.size() >= kPayloadPrefix + sizeof(stored)) {
+    std::memcpy(&stored, payload.data() + kPayloadPrefix, sizeof(stored));
+  }
+  return payload.size() + static_cast<std::size_t>(stored);
 }
 
 }  // namespace fray::wire

@@ -13,6 +13,7 @@
 
 #include "base/amount_text.h"
 #include "os/clock.h"
+#include "wire/function_payload.h"
 #include "worker/pacing.h"
 
 namespace fray::worker {
@@ -153,7 +154,7 @@ void TaskLoop::serve() {
   for (Frame frame; next_frame(&frame); frame = Frame()) {  // so that no large frame is kept while nothing runs
     switch (static_cast<wire::DirectType>(frame.header.type)) {
       case wire::DirectType::kFunction:
-        drop(functions_.give(frame.header.id, frame.body.size()));
+        drop(functions_.give(frame.header.id, wire::function_bytes(frame.body)));
         executor_.define(frame.header.id, frame.body);
         break;
       case wire::DirectType::kForget:

@@ -48,6 +48,7 @@ struct TaskView {
   std::string_view trace;  // the caller's trace context, a W3C traceparent; empty: there is none
   std::string_view arguments;
 
+  bool is_generator() const { return head.kind == wire::CallKind::kGenerator; }
   // Reads the body of the task's frame.
   void read(wire::ByteReader& in) {
     head = in.get<wire::TaskHead>();

@@ -74,7 +74,7 @@ class TestCall {
     head.timeout_seconds = timeout_seconds_;
     head.positional = 1;
     head.name_bytes = static_cast<std::uint8_t>(task_->function->name.size());
-    head.generator = options_.generator ? 1 : 0;
+    if (options_.generator) head.kind = wire::CallKind::kGenerator;
     head.item_budget_bytes = budget_bytes_;
     head.most_items = most_items_;
     wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);

@@ -248,7 +248,7 @@ def test_all_items_of_a_map_see_what_there_was_at_its_first_batch(ctx: NativeJob
         assert seen == [first] * 40
 
 
-def test_workers_share_large_arrays_that_the_function_of_a_map_reads(ctx: NativeJobContext) -> None:
+def test_all_ways_to_call_a_function_see_what_has_changed_in_its_large_array(ctx: NativeJobContext) -> None:
     names = loose_module(
         "import numpy\nDATA = numpy.zeros(2_000_000)\n"
         "def read(step):\n    return DATA.flags.writeable, DATA[step]\n"
@@ -256,8 +256,9 @@ def test_workers_share_large_arrays_that_the_function_of_a_map_reads(ctx: Native
     )
     for number in range(3):
         names["DATA"][5] = number
-        assert list(ctx.map(names["read"], range(10)))[5] == (False, number)
+        assert list(ctx.map(names["read"], range(10)))[5] == (True, number)
         assert list(ctx.map(names["stream"], range(10)))[5] == [number]
+        assert ctx.get(ctx.run(names["read"], 5)) == (True, number)
         with Executor(context=ctx) as pool:
             assert list(pool.map(names["read"], range(10)))[5][1] == number
             assert list(pool.map(names["read"], range(10), chunksize=3))[5][1] == number

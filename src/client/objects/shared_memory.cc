@@ -77,6 +77,13 @@ Result<store::View> SharedMemory::view(const Location& location) {
   return own;
 }
 
+Result<store::View> SharedMemory::take(const Location& location) {
+  const bool has_segment = location.size >= store::kOwnSegmentBytes;  // else others lie in its pages
+  if (has_segment && location.segment.writer != process_) return map_.take(location);
+  FRAY_ASSIGN_OR_RETURN(const store::View shared, view(location));
+  return store::copy_of(shared.bytes);
+}
+
 Status SharedMemory::adopt(SegmentId segment, os::Fd fd, std::uint64_t size) {
   return map_.adopt(segment, std::move(fd), size).status();
 }

@@ -53,6 +53,8 @@ class SharedMemory : public store::MemoryBudget {
   Status publish(SegmentId segment, NodeLink& link);
 
   Result<store::View> view(const Location& location);
+  // The same for the caller alone, who may write to it and changes nothing for others; see store::SegmentMap::take().
+  Result<store::View> take(const Location& location);
   // Freed segments that are kept for reuse go back to the node.
   void give_back_warm() { pool_->trim(); }
   Status adopt(SegmentId segment, os::Fd fd, std::uint64_t size);

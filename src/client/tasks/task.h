@@ -29,6 +29,8 @@ struct Function {
   std::string name;      // for logs, status and errors
   // The bytes of wire/function_payload.h, shared by all functions with this id.
   std::shared_ptr<const std::string> payload = std::make_shared<const std::string>();
+  Object* object = nullptr;   // the one that the payload names, if any; each task holds it
+  bool is_carried = false;    // its calls are of the kind kCarried
   std::uint64_t mean_ns = 0;  // a moving mean of its run time; 0: not known yet. Guarded by Client's mutex
 };
 

@@ -8,6 +8,7 @@
 #include "base/amount_text.h"
 #include "client/tasks/actor_queue.h"
 #include "client/tasks/task_queue.h"
+#include "wire/function_payload.h"
 
 namespace fray::client {
 
@@ -153,7 +154,7 @@ void TaskLedger::send(Lease* lease, Task* task) {
 void TaskLedger::give_function(Lease* lease, const Function& function) {
   if (lease->functions.use(function.id)) return;
   std::string& out = lease->socket.output();
-  for (std::uint64_t forgotten : lease->functions.add(function.id, function.payload->size())) {
+  for (std::uint64_t forgotten : lease->functions.add(function.id, wire::function_bytes(*function.payload))) {
     wire::append_frame(out, wire::DirectType::kForget, forgotten);
   }
   wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);

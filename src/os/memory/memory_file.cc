@@ -104,7 +104,8 @@ class LinuxMemoryFiles : public MemoryFiles {
   Result<std::byte*> map(int descriptor, std::uint64_t bytes, Access access) override {
     const int protection = access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
     std::byte* const place = access == Access::kReadWrite ? reserve_place(bytes) : nullptr;
-    const int flags = place == nullptr ? MAP_SHARED : MAP_SHARED | MAP_FIXED;
+    const int sharing = access == Access::kReadWrite ? MAP_SHARED : MAP_PRIVATE;
+    const int flags = place == nullptr ? sharing : sharing | MAP_FIXED;
     void* const data = ::mmap(place, bytes, protection, flags, descriptor, 0);
     if (data != MAP_FAILED) return static_cast<std::byte*>(data);
     const int error = errno;
@@ -122,6 +123,11 @@ class LinuxMemoryFiles : public MemoryFiles {
       return failed("cannot map shared memory privately", bytes, error);
     }
     return static_cast<std::byte*>(moved);
+  }
+
+  Status make_writable(std::byte* data, std::uint64_t bytes) override {
+    if (::mprotect(data, bytes, PROT_READ | PROT_WRITE) == 0) return Status::ok();
+    return failed("cannot get memory for a private copy", bytes, errno);
   }
 
   Status populate(std::byte* data, std::uint64_t bytes) override {

@@ -14,6 +14,7 @@
 
 namespace fray::os {
 
+// kRead: a private map of the file, which shows what others write to it.
 enum class Access : std::uint8_t { kRead, kReadWrite };
 
 // Size of a page, asked from the system once.
@@ -26,7 +27,7 @@ class MemoryFiles {
 
   // A new memfd of `bytes` zero bytes, close-on-exec, seals allowed. No page is allocated yet.
   virtual Result<Fd> create(std::uint64_t bytes) = 0;
-  // A shared mapping from the file's start.
+  // A mapping from the file's start.
   virtual Result<std::byte*> map(int descriptor, std::uint64_t bytes, Access access) = 0;
   // Allocates the pages of a writable mapping, so that no store into them can fail later. Page-aligned range.
   virtual Status populate(std::byte* data, std::uint64_t bytes) = 0;
@@ -34,6 +35,8 @@ class MemoryFiles {
   // shows the file's bytes, and what is written there stays there. At no time is `data` unmapped. `descriptor`: the
   // file's.
   virtual Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) = 0;
+  // A mapping for reading can be written to from now on; what is written there stays there.
+  virtual Status make_writable(std::byte* data, std::uint64_t bytes) = 0;
   // From now on no process can shorten, grow or newly map the file for writing, nor change these seals. Existing
   // writable mappings stay writable.
   virtual Status seal(int descriptor) = 0;

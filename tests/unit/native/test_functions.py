@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
-from fray import SerializationError
+from fray import SerializationError, StoreFullError, _native
 from fray._ref_outside import RefOutsideError
 from fray.backend.native.detours import HoldsRefs
 from fray.backend.native.functions import FunctionTable
@@ -41,9 +41,22 @@ class Tool:
         pass
 
 
+Stored = list[tuple[bytes, list[bytes]]]
+
+
 @pytest.fixture
-def table() -> FunctionTable:
-    return FunctionTable()
+def stored() -> Stored:
+    """The pickle of each function that became an object, and the memory outside of it."""
+    return []
+
+
+@pytest.fixture
+def table(stored: Stored) -> FunctionTable:
+    def store(pickled: bytes, memory: list[memoryview], label: str, max_calls: int) -> _native.Function:
+        stored.append((pickled, [bytes(part) for part in memory]))
+        return _native.make_function(_native.FunctionKind.PICKLE, pickled + b"".join(memory), label, max_calls)
+
+    return FunctionTable(store)
 
 
 def same_handle(table: FunctionTable, fn: Any) -> bool:
@@ -106,43 +119,110 @@ def test_a_closure_over_what_can_change_unseen_is_pickled_every_time(table: Func
     assert not same_handle(table, read)
 
 
-def carried(table: FunctionTable, fn: Any, carrier: Any = max, objects: list[Any] | None = None) -> Any:
-    objects = [] if objects is None else objects
-    return table.for_calls(fn, carrier, "name", 0, lambda value: objects.append(value) or len(objects))
+def of_calls(table: FunctionTable, fn: Any, carrier: Any = max) -> Any:
+    return table.for_calls(fn, carrier, "name", 0)
 
 
-def test_many_calls_share_a_pickle_until_their_function_has_changed(table: FunctionTable) -> None:
+def loads_once(stored: Stored, pickles: list[bytes], calls: Callable[[], object]) -> bool:
+    """Return whether what `calls` does makes one function for workers, or an object, in all."""
+    stored.clear()
+    pickles.clear()
+    calls()
+    return len(stored) + len(pickles) == 1
+
+
+@pytest.fixture
+def pickles(table: FunctionTable, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The pickles of functions that did not become objects."""
+    made: list[bytes] = []
+    make = table._made
+    monkeypatch.setattr(table, "_made", lambda pickled, *others: (made.append(pickled), make(pickled, *others))[1])
+    return made
+
+
+def test_single_calls_and_those_of_maps_share_a_pickle_until_their_function_has_changed(
+    table: FunctionTable, stored: Stored, pickles: list[bytes]
+) -> None:
     held = [1]
 
     def read() -> object:
         return held
 
-    first = carried(table, read)
-    assert first is not None and first.first == () and carried(table, read) is first
-    assert carried(table, read, min) is not first
+    def calls() -> None:
+        assert of_calls(table, read)[1] == (max,) and of_calls(table, read, min)[1] == (min,)
+        assert of_calls(table, read, None)[1] == () and same_handle(table, read)
+
+    assert loads_once(stored, pickles, calls)
     held.append(2)
-    again = carried(table, read)
-    assert again is not None and again is not first
+    assert loads_once(stored, pickles, calls)
 
 
-def test_a_function_with_a_large_array_becomes_an_object_once(table: FunctionTable) -> None:
-    held = {"small": numpy.zeros(100), "large": numpy.zeros(1_000_000), "in steps": numpy.zeros(20_000)[::2]}
-    objects: list[Any] = []
+def test_a_carrier_that_workers_cannot_import_comes_with_the_function(
+    table: FunctionTable, pickles: list[bytes]
+) -> None:
+    held = [1]
 
     def read() -> object:
         return held
 
-    first = carried(table, read, max, objects)
-    assert first is not None and first.first == (1,) and first.size == 8_000_000
-    assert carried(table, read, max, objects) is first and objects == [read]
+    def carry(fn: Any) -> Any:
+        return fn()
+
+    assert of_calls(table, read, carry)[1] == () == of_calls(table, read, carry)[1] and len(pickles) == 1
+
+
+def test_a_function_with_a_large_array_becomes_an_object_until_it_has_changed(
+    table: FunctionTable, stored: Stored, pickles: list[bytes]
+) -> None:
+    held = {"small": numpy.zeros(100), "large": numpy.zeros(1_000_000), "in steps": numpy.zeros(20_000)[::2]}
+
+    def read() -> object:
+        return held
+
+    def calls() -> None:
+        assert of_calls(table, read) is not None and same_handle(table, read)
+
+    assert loads_once(stored, pickles, calls) and [len(part) for part in stored[0][1]] == [8_000_000]
     held["large"][7] = 1
-    assert carried(table, read, max, objects).first == (2,)
+    assert loads_once(stored, pickles, calls) and stored[0][1] == [held["large"].tobytes()]
+
+
+def test_a_function_with_a_large_pickle_becomes_an_object(
+    table: FunctionTable, stored: Stored, pickles: list[bytes]
+) -> None:
+    texts = [f"text {number}" for number in range(200_000)]
+    assert loads_once(stored, pickles, lambda: of_calls(table, lambda: texts)) and stored
+
+
+def test_a_function_that_is_pickled_for_each_call_never_becomes_an_object(
+    table: FunctionTable, stored: Stored, pickles: list[bytes]
+) -> None:
+    class Slotted:
+        __slots__ = ("value",)
+
+    held = Slotted(), numpy.zeros(1_000_000)
+
+    def read() -> object:
+        return held
+
+    with pytest.warns(UserWarning, match="held"):
+        assert not same_handle(table, read)
+    assert pickles[0] == pickles[1] and not stored
+
+
+def test_a_function_that_the_store_has_no_room_for_is_pickled() -> None:
+    def store(*given: object) -> _native.Function:
+        raise StoreFullError("there is no room")
+
+    array = numpy.arange(1_000_000)
+    handle, _ = FunctionTable(store).handle(lambda: array, None, 0)
+    assert handle.__sizeof__() > array.nbytes
 
 
 def test_a_large_array_of_a_closure_is_not_kept_when_its_map_is_over(table: FunctionTable) -> None:
     def mapped() -> weakref.ref[Any]:
         array = numpy.zeros(5_000_000)
-        assert carried(table, lambda: array).first == (1,)
+        assert of_calls(table, lambda: array) is not None
         return weakref.ref(array)
 
     gone = mapped()
@@ -150,24 +230,14 @@ def test_a_large_array_of_a_closure_is_not_kept_when_its_map_is_over(table: Func
     assert gone() is None
 
 
-def test_a_function_with_a_large_array_and_as_much_else_is_loaded_once(table: FunctionTable) -> None:
-    held = {"array": numpy.zeros(200_000), "texts": [str(number) for number in range(100_000)]}
-    objects: list[Any] = []
-
-    def read() -> object:
-        return held
-
-    assert carried(table, read, max, objects).first == () and objects == []
-
-
 @pytest.mark.parametrize("fn", [len, numpy.dot, Tool, Tool.static], ids=lambda fn: fn.__name__)
 def test_what_workers_can_import_is_sent_by_its_name_for_many_calls_too(table: FunctionTable, fn: Any) -> None:
-    assert carried(table, fn) is None
+    assert of_calls(table, fn) is None
 
 
 def test_what_cannot_be_pickled_is_left_to_who_says_why(table: FunctionTable) -> None:
     lock = threading.Lock()
-    assert carried(table, lambda: lock) is None
+    assert of_calls(table, lambda: lock) is None
 
 
 def loose(source: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class NativeEngine(Engine):
         needs: Needs | None = None,
     ) -> None:
         self.client = client
-        self.functions = FunctionTable(needs)
+        self.functions = FunctionTable(partial(_native.store_function, client), needs)
         self._needs = needs
         if needs is not None:
             _native.watch_pickles(needs.see_pickle)
@@ -136,10 +136,10 @@ class NativeEngine(Engine):
         if options.retry_exceptions is not False:
             return submit
         name = options.name or name_of(carrier or fn).replace("<locals>.", "")
-        carried = self.functions.for_calls(fn, carrier or call, name, options.max_calls or 0, self.put)
-        if carried is None:
+        found = self.functions.for_calls(fn, carrier, name, options.max_calls or 0)
+        if found is None:
             return submit
-        client, (handle, first, _) = self.client, carried
+        client, (handle, first) = self.client, found
         plan = self.plan(options, carrier is None and is_generator_function(fn))
 
         def start(args: tuple[Any, ...]) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pickle import PickleBuffer
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fray import _native
 from fray._functions import is_generator_function, is_importable, name_of, warn_of_large_function
@@ -24,6 +24,7 @@ from fray._sent_functions import SentFunctions
 from fray._snapshots import has_shared_contents, snapshot_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
 from fray.backend.native.failures import can_pickle
+from fray.backend.native.retrying import Retrying
 from fray.errors import SerializationError, StoreFullError
 from fray.job.frozen import Frozen
 from fray.job.interruption import is_from_signal
@@ -31,11 +32,12 @@ from fray.job.interruption import is_from_signal
 if TYPE_CHECKING:
     from fray.backend.native.needs import Needs
 
-__all__ = ["Carried", "FunctionTable", "call", "checked_label", "cpp_function"]
+__all__ = ["FunctionTable", "call", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
-_MORE_IN_ARRAYS = 16
-"""A function with so many times as many bytes in arrays as elsewhere is best an object; each batch loads the rest."""
+"""A pickle from this size on becomes an object, which workers load from where it lies."""
+_ARRAY_BYTES = 64 << 10
+"""The memory of an array from this size on lies in such an object as it is; workers share it until they write to it."""
 _MOST_NAME_BYTES = 1 << 20
 _MOST_VALUE_BYTES = 64 << 20
 _ENTRY_BYTES = 512
@@ -47,28 +49,18 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     return fn(*args, **kwargs)
 
 
-class Carried(NamedTuple):
-    """How to call a function of a library with one of its user.
-
-    Attributes:
-        handle: the native handle.
-        first: the first arguments: a ref to the user's function, unless the handle has it.
-        size: bytes of the object of that ref.
-    """
-
-    handle: Any
-    first: tuple[Any, ...]
-    size: int
-
-
 class FunctionTable:
     """The callables that one context has sent lately. Guarded by the GIL.
 
     Args:
+        store: makes a function of an object, given its pickle, the memory outside of it, its label and `max_calls`.
         needs: gets the pickles and modules of the callables, to find the packages that workers import with them.
     """
 
-    def __init__(self, needs: Needs | None = None) -> None:
+    def __init__(
+        self, store: Callable[[bytes, list[memoryview], str, int], _native.Function], needs: Needs | None = None
+    ) -> None:
+        self._store = store
         self._needs = needs
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
         self._newly_by_name = self._by_name.get  # without a look into the older half
@@ -99,64 +91,42 @@ class FunctionTable:
                 raise IsCpp
             if type(fn) is Frozen:
                 return self._freeze(key, fn, name, max_calls)
+            if type(fn) is Retrying and type(fn.fn) is FunctionType and not is_importable(fn.fn):
+                key = (fn.fn, fn.allowed, name, max_calls)
+                return self._by_value.find(fn.fn, key) or self._by_value_of(key, fn.fn, fn, name, max_calls)
             return self._pickled(fn, name, max_calls)
-        state = snapshot_of(fn)
-        shares = state is not None and has_shared_contents(state)
-        payload = dumps_functions(fn, shares=True) if shares else None
-        if payload is None:
-            state, payload = None if shares else state, self._payload(fn)
-        _warn_if_large(fn, payload)
-        handle = self._made(payload, fn, name, max_calls)
-        return handle if state is None else self._by_value.note(key, state, handle)
+        return self._by_value_of(key, fn, fn, name, max_calls)
 
     def for_calls(
-        self, fn: Any, carrier: Callable[..., Any], name: str, max_calls: int, put: Callable[[Any], Any]
-    ) -> Carried | None:
-        """Return how to call ``carrier(fn, ...)`` many times, with `fn` as it is now.
+        self, fn: Any, carrier: Callable[..., Any] | None, name: str, max_calls: int
+    ) -> tuple[Any, tuple[Any, ...]] | None:
+        """Return (native handle, first arguments) of many calls of ``carrier(fn, ...)``, with `fn` as it is now.
 
         None where `fn` is better off as an argument: what workers can import, C++ code, what captures refs, and what
         cannot be pickled, of which the arguments say why.
 
         Args:
             fn: the user's function.
-            carrier: a function that workers can import.
+            carrier: what is called with `fn` and the arguments; None for `fn` itself. A worker loads `fn` once for the
+                calls with all carriers that it can import, and for those without one.
             name: of the tasks.
             max_calls: see `TaskOptions`.
-            put: makes an object of `fn`, and returns its ref. For one with large arrays, which workers then share.
         """
         if type(fn) is Frozen or is_cpp_function(fn) or is_importable(fn):
             return None
-        is_function = type(fn) is FunctionType
-        key = (carrier, fn, name, max_calls)
-        known: Any = self._by_value.find(fn, key) if is_function else None
+        comes_along = carrier is not None and not is_importable(carrier)
+        key = (carrier, fn, name, max_calls) if comes_along else (fn, None, max_calls)
+        known = self._by_value.find(fn, key) if type(fn) is FunctionType else None
         if known is None:
-            state = snapshot_of(fn) if is_function else None
-            shares = state is not None and has_shared_contents(state)
-            payload = dumps_functions(partial(carrier, fn), shares=True) if shares else None
-            if shares and payload is None:
-                state = None
+            what = partial(carrier, fn) if carrier is not None and comes_along else fn
             try:
-                known = self._carried(fn, carrier, name, max_calls, put, payload)
-            except (HoldsRefs, StoreFullError, SerializationError):
+                label = name if comes_along else None
+                known = self._by_value_of(key, fn, what, label, max_calls, True, carrier is not None)
+            except (HoldsRefs, SerializationError):
                 return None
-            # The table would hold what a large closure holds, after the program has dropped it.
-            if state is not None and not (fn.__closure__ and _size_by_value(key, known) > _MOST_VALUE_BYTES // 2):
-                self._by_value.note(key, state, known)
-        return known
-
-    def _carried(
-        self, fn: Any, carrier: Any, name: str, max_calls: int, put: Callable[[Any], Any], payload: bytes | None
-    ) -> Carried:
-        arrays = _LargeArrays()
-        payload = payload or self._payload(partial(carrier, fn), arrays.take)
-        if arrays.size > _MORE_IN_ARRAYS * len(payload):
-            handle, _ = self.handle(carrier, name, max_calls)
-            return Carried(handle, (put(fn),), arrays.size)
-        if arrays.size > 0:
-            payload = self._payload(partial(carrier, fn))
-        if carrier is call:
-            _warn_if_large(fn, payload)  # else nothing that a program could do better
-        return Carried(self._made(payload, fn, name, max_calls)[0], (), 0)
+        if carrier is None or comes_along:
+            return _native.make_same_function(known[0], checked_label(name), False), ()
+        return _native.make_same_function(known[0], checked_label(name), True), (carrier,)
 
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
         """Return what `handle` returned for `fn`, or None where the table has dropped it."""
@@ -166,14 +136,48 @@ class FunctionTable:
         handle, _ = self._pickled(fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
 
+    def _by_value_of(
+        self,
+        key: Any,
+        fn: Any,
+        what: Any,
+        name: str | None,
+        max_calls: int,
+        is_for_calls: bool = False,
+        has_carrier: bool = False,
+    ) -> tuple[Any, bool]:
+        """Return what `handle` does for `what`: the function `fn`, or something with it that does not change."""
+        state = snapshot_of(fn) if type(fn) is FunctionType else None
+        shares = state is not None and has_shared_contents(state)
+        # What is pickled for each call is sent once, while the pickles are equal; two objects never are.
+        arrays = None if state is None and not is_for_calls else _Arrays()
+        payload = dumps_functions(what, 5, _begin(arrays), shares=True) if shares else None
+        if payload is None:
+            state, shares = None if shares else state, False
+            payload = self._payload(what, arrays)
+        if not has_carrier:  # else there is nothing that a program could do better
+            _warn_if_large(fn, payload)
+        made = None
+        if arrays is not None and (arrays.memory or len(payload) >= _LARGE_BYTES):
+            made = self._stored(payload, arrays, fn, name, max_calls)
+            if made is None and arrays.memory:
+                payload = (dumps_functions(what, 5, shares=True) if shares else None) or self._payload(what)
+        made = made or self._made(payload, fn, name, max_calls)
+        if state is None:
+            return made
+        # The table would hold what a large closure holds, after the program has dropped it.
+        if is_for_calls and fn.__closure__ and _size_by_value(key, made) > _MOST_VALUE_BYTES // 2:
+            return made
+        return self._by_value.note(key, state, made)
+
     def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         payload = self._payload(fn)
         _warn_if_large(fn, payload)
         return self._made(payload, fn, name, max_calls)
 
-    def _payload(self, fn: Any, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
+    def _payload(self, fn: Any, arrays: _Arrays | None = None) -> bytes:
         try:
-            return dumps_functions(fn, 5, buffer_callback) or _dumps(fn, buffer_callback)
+            return _dumps(fn, arrays)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
@@ -188,28 +192,52 @@ class FunctionTable:
             self._needs.see_pickle(payload)
         return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)
 
+    def _stored(
+        self, payload: bytes, arrays: _Arrays, fn: Any, name: str | None, max_calls: int
+    ) -> tuple[Any, bool] | None:
+        """Return what `_made` does, with the function in an object; None where the store has no room for it."""
+        if self._needs is not None:
+            self._needs.see_pickle(payload)
+        try:
+            handle = self._store(payload, arrays.memory, _label(fn, name), max_calls)
+        except StoreFullError:
+            return None
+        return handle, is_generator_function(fn)
+
 
 def _warn_if_large(fn: Any, payload: bytes) -> None:
     if len(payload) > _LARGE_BYTES:
         warn_of_large_function(fn, len(payload))
 
 
-class _LargeArrays:
-    """How much memory of a function's arrays is worth a place in shared memory."""
+class _Arrays:
+    """The memory of a function's large arrays, which stays outside of its pickle.
+
+    Attributes:
+        memory: of each array.
+    """
 
     def __init__(self) -> None:
-        self.size = 0
+        self.memory: list[memoryview] = []
 
     def take(self, buffer: PickleBuffer) -> bool:
-        """Leave a large buffer out of the pickle; return whether it is in there."""
+        """Take the memory of a large array; return whether it is to be in the pickle."""
         try:
-            size = buffer.raw().nbytes
+            memory = buffer.raw()
         except BufferError:  # it is not contiguous
             return True
-        if size < _LARGE_BYTES:
+        if memory.nbytes < _ARRAY_BYTES:
             return True
-        self.size += size
+        self.memory.append(memory)
         return False
+
+
+def _begin(arrays: _Arrays | None) -> Callable[[PickleBuffer], bool] | None:
+    """Return the `buffer_callback` of a pickle that is to be made now; None for one with all arrays in it."""
+    if arrays is None:
+        return None
+    arrays.memory.clear()
+    return arrays.take
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> _native.Function:
@@ -246,18 +274,23 @@ def _size_by_name(key: Any, known: tuple[Any, bool]) -> int:
     return _ENTRY_BYTES + sys.getsizeof(known[0]) + sys.getsizeof(key[1])
 
 
-def _size_by_value(key: Any, known: tuple[Any, bool] | Carried) -> int:
+def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
     # The table also holds what the function captures, which takes about as much memory as its pickle.
-    shared = known.size if isinstance(known, Carried) else 0
-    return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[-2]) + shared
+    return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[-2])
 
 
-def _dumps(fn: Any, buffer_callback: Callable[[Any], object] | None) -> bytes:
-    from fray._by_value import dumps_for_workers, dumps_whole
+def _dumps(fn: Any, arrays: _Arrays | None) -> bytes:
+    payload = dumps_functions(fn, 5, _begin(arrays))
+    if payload is None:
+        from fray._by_value import dumps_for_workers, dumps_whole
 
-    return dumps_for_workers(fn, 5, buffer_callback) or dumps_whole(fn, 5, buffer_callback)
+        payload = dumps_for_workers(fn, 5, _begin(arrays)) or dumps_whole(fn, 5, _begin(arrays))
+    return payload
 
 
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
-    label = checked_label(name or name_of(fn).replace("<locals>.", ""))
-    return _native.make_function(kind, payload, label, max_calls), is_generator_function(fn)
+    return _native.make_function(kind, payload, _label(fn, name), max_calls), is_generator_function(fn)
+
+
+def _label(fn: Any, name: str | None) -> str:
+    return checked_label(name or name_of(fn).replace("<locals>.", ""))

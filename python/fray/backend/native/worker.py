@@ -68,14 +68,19 @@ def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> 
         context._devices = devices  # pyright: ignore[reportPrivateUsage]
 
 
-def load_function(kind: int, payload: bytes) -> Any:
-    """Return the callable of a task: by its name or from its pickle.
+def load_function(kind: int, payload: Any) -> Any:
+    """Return the callable of a task: by its name, from its pickle, or from a pickle and the memory of its arrays.
 
     An interrupt is held back until the function is loaded: the next task would have to import a half-imported module
     again, could be interrupted in turn, and no task would ever run.
     """
     with _holding_back:
-        found = _find(payload.decode()) if kind == FunctionKind.PYTHON_NAME else pickle.loads(payload)
+        if kind == FunctionKind.PYTHON_NAME:
+            found = _find(payload.decode())
+        elif kind == FunctionKind.STORED:
+            found = pickle.loads(payload[0], buffers=payload[1])
+        else:
+            found = pickle.loads(payload)
     _raise_interrupt()
     return found
 
