@@ -78,16 +78,16 @@ def digest(value: object) -> str:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: numpy.asfortranarray(numpy.arange(200_000.0).reshape(400, 500)),
+        lambda: numpy.asfortranarray(numpy.arange(400_000.0).reshape(800, 500)),
         lambda: numpy.arange(400_000).reshape(400, 1000)[:, ::2],
-        lambda: numpy.zeros(30_000, [("name", "S8"), ("value", "f8")]),
-        lambda: numpy.ma.masked_array(numpy.arange(200_000), numpy.arange(200_000) % 2),
-        lambda: numpy.arange("2000-01-01", "2500-01-01", dtype="datetime64[D]"),
+        lambda: numpy.zeros(90_000, [("name", "S8"), ("value", "f8")]),
+        lambda: numpy.ma.masked_array(numpy.arange(300_000), numpy.arange(300_000) % 2),
+        lambda: numpy.arange("2000-01-01", "2600-01-01", dtype="datetime64[D]"),
         lambda: numpy.array([None, "a"] * 100_000, dtype=object),
-        lambda: bytearray(range(256)) * 1000,
+        lambda: bytearray(range(256)) * 8000,
         lambda: bytes(range(256)) * 10_000,
         lambda: [numpy.full(10_000, float(number)) for number in range(30)],
-        lambda: {"a": numpy.zeros((0, 5)), "b": numpy.ones(100_000)},
+        lambda: {"a": numpy.zeros((0, 5)), "b": numpy.ones(300_000)},
     ],
     ids=["fortran", "strided", "records", "masked", "dates", "objects", "bytearray", "bytes", "many", "empty"],
 )
@@ -102,7 +102,7 @@ def test_any_large_value_arrives_as_it_was(ctx: NativeJobContext, make: Callable
 
 
 def test_a_read_only_array_stays_read_only(ctx: NativeJobContext) -> None:
-    frozen, free = numpy.ones(100_000), numpy.ones(100_000)
+    frozen, free = numpy.ones(300_000), numpy.ones(300_000)
     frozen.flags.writeable = False
     assert ctx.get(ctx.run(lambda: (frozen.flags.writeable, free.flags.writeable))) == (False, True)
 

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["FunctionTable", "call", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
-"""A pickle from this size on becomes an object, which workers load from where it lies."""
-_ARRAY_BYTES = 64 << 10
-"""The memory of an array from this size on lies in such an object as it is; workers share it until they write to it."""
+"""A function becomes an object, which workers load from where it lies, where it has an array of this size or its pickle
+has. For smaller ones a place in the store costs more than the copies."""
 _MOST_NAME_BYTES = 1 << 20
 _MOST_VALUE_BYTES = 64 << 20
 _ENTRY_BYTES = 512
@@ -226,7 +225,7 @@ class _Arrays:
             memory = buffer.raw()
         except BufferError:  # it is not contiguous
             return True
-        if memory.nbytes < _ARRAY_BYTES:
+        if memory.nbytes < _LARGE_BYTES:
             return True
         self.memory.append(memory)
         return False
