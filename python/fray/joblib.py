@@ -32,7 +32,9 @@ from typing import Any
 
 from fray._apart import LARGE_BYTES, pack, unpack
 from fray._extras import needs
+from fray._functions import is_importable
 from fray.executor import Executor
+from fray.executor.calls import MappedFunction
 from fray.job.context import JobContext
 from fray.job.current import get_job_context
 from fray.job.factory import worker_context
@@ -58,8 +60,8 @@ _SMALL_KINDS = _SCALARS | _CONTAINERS
 """Types of arguments that travel in the call itself, so that their size is not looked at."""
 _MOST_LOOKS = 1000
 """Items of a container that are looked at."""
-_PLAIN = frozenset((FunctionType, BuiltinFunctionType, type))
-"""Types of what is called that hold no arrays, other than methods and partial functions."""
+_PLAIN = frozenset((FunctionType, BuiltinFunctionType, type, type(None)))
+"""Types of what is called that hold no arrays, other than methods and partial functions. None: see `_call_carried`."""
 _FUNCTION, _ARGS, _KWARGS = itemgetter(0), itemgetter(1), itemgetter(2)
 
 
@@ -139,8 +141,12 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
     def submit(self, func: Any, callback: Callable[[Any], object] | None = None) -> Future[Any]:
         """Start a batch."""
         assert self._executor is not None
-        items, values = self._shared.split(func.items)
-        future = self._executor.submit(_call_batch, items, func._backend, func._n_jobs, *values)
+        function = _common_function(func.items)
+        calls = func.items if function is None else [(None, *arguments) for _, *arguments in func.items]
+        items, values = self._shared.split(calls)
+        # A function of the main script is sent once, and again when it has changed, in place of with each batch.
+        called: Any = _call_batch if function is None else MappedFunction(function, _call_carried)
+        future = self._executor.submit(called, items, func._backend, func._n_jobs, *values)
         batches = self._batches
         batches.begin()
         if callback is not None:
@@ -341,6 +347,21 @@ def _size(value: Any) -> int:
         return size if isinstance(size, int) else 0
     except Exception:
         return 0
+
+
+def _common_function(items: list[tuple[Any, Any, Any]]) -> FunctionType | None:
+    """Return the function of all calls, if it is one that workers cannot import."""
+    first = items[0][0]
+    is_one = type(first) is FunctionType and all(function is first for function in map(_FUNCTION, items))
+    return first if is_one and not is_importable(first) else None
+
+
+def _call_carried(
+    function: Any, items: list[tuple[Any, Any, Any]] | bytes, backend: Any, n_jobs: int | None, *values: Any
+) -> list[Any]:
+    """Make calls that have None in the place of `function`."""
+    calls = items if isinstance(items, list) else unpack(items, values)
+    return _call_batch([(function, *arguments) for _, *arguments in calls], backend, n_jobs, *values)
 
 
 def _call_batch(items: list[tuple[Any, Any, Any]] | bytes, backend: Any, n_jobs: int | None, *values: Any) -> list[Any]:

@@ -8,8 +8,10 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import fray
 import fray.joblib
@@ -18,6 +20,7 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
+from tests.chaos.test_functions import loose_module
 from tests.conformance.gates import Gate, Journal
 from tests.waiting import eventually
 
@@ -144,6 +147,59 @@ def test_calls_in_tasks_on_threads_lend_the_threads_that_wait() -> None:
 
     with fray.ThreadContext(max_workers=2) as context:
         assert context.get([context.run(total, number) for number in range(6)], timeout=30) == [0, 0, 1, 3, 6, 10]
+
+
+def test_a_function_of_the_main_script_is_loaded_once_and_again_when_it_has_changed() -> None:
+    names = loose_module(
+        "import os\nDATA = [str(number) for number in range(50_000)]\n"
+        "def look(number):\n    return os.getpid(), id(DATA), len(DATA), DATA[number]\n"
+        "def other(number):\n    return DATA[-1], number\n"
+    )
+    look, other, data = names["look"], names["other"], names["DATA"]
+    for _ in range(3):
+        seen = [one for _ in range(2) for one in Parallel(batch_size=3)(delayed(look)(n) for n in range(60))]
+        assert [value for *_, value in seen] == 2 * data[:60]
+        assert {length for _, _, length, _ in seen} == {len(data)}
+        assert len({place[:2] for place in seen}) == len({place[0] for place in seen})
+        mixed = Parallel(batch_size=2)(delayed(other if n % 2 else abs)(n) for n in range(20))
+        assert mixed == [(data[-1], n) if n % 2 else n for n in range(20)]
+        data.append("another")
+
+
+def test_what_the_program_changes_between_two_batches_is_seen() -> None:
+    names = loose_module("DATA = []\ndef read(number):\n    return len(DATA), number\n")
+
+    def calls() -> Iterator[Any]:
+        for number in range(20):
+            names["DATA"].append(number)
+            yield delayed(names["read"])(number)
+
+    seen = Parallel(batch_size=1, pre_dispatch=2)(calls())
+    assert [number for _, number in seen] == list(range(20))
+    assert all(length > number for length, number in seen) and seen[0][0] < 20  # joblib takes some items ahead
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 1, 4])
+def test_closures_lambdas_and_methods_of_the_script_can_be_called(batch_size: Any) -> None:
+    array, factor = np.arange(300_000.0), 3
+
+    class Scaled:
+        def by(self, number: int) -> float:
+            return float(array[number]) * factor
+
+    def scaled(number: int, *, more: Any = 0) -> float:
+        return float(array[number]) * factor + np.sum(more)
+
+    parallel = Parallel(batch_size=batch_size)
+    expected = [3.0 * number for number in range(12)]
+    assert parallel(delayed(scaled)(number) for number in range(12)) == expected
+    assert parallel(delayed(scaled)(number, more=np.zeros(200_000)) for number in range(12)) == expected
+    assert parallel(delayed(scaled)(number, more=[np.zeros(200_000), {}][:1]) for number in range(12)) == expected
+    assert parallel(delayed(lambda n: array[n] * factor)(number) for number in range(12)) == expected
+    assert parallel(delayed(partial(scaled, more=0))(number) for number in range(12)) == expected
+    assert parallel(delayed(Scaled().by)(number) for number in range(12)) == expected
+    with pytest.raises(ZeroDivisionError):
+        parallel(delayed(lambda n: 1 // n)(number) for number in range(12))
 
 
 def test_results_can_be_taken_while_others_run() -> None:

@@ -132,7 +132,11 @@ class FunctionTable:
         return self._by_value.find(fn, (fn, name, max_calls))
 
     def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
-        handle, _ = self._pickled(fn.fn, name or fn.__qualname__, max_calls)
+        arrays = _Arrays()
+        payload = self._payload(fn.fn, arrays)
+        _warn_if_large(fn.fn, payload)
+        whole = partial(self._payload, fn.fn)
+        handle, _ = self._sent_once(payload, arrays, whole, fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
 
     def _by_value_of(
@@ -156,18 +160,43 @@ class FunctionTable:
             payload = self._payload(what, arrays)
         if not has_carrier:  # else there is nothing that a program could do better
             _warn_if_large(fn, payload)
-        made = None
-        if arrays is not None and (arrays.memory or len(payload) >= _LARGE_BYTES):
-            made = self._stored(payload, arrays, fn, name, max_calls)
-            if made is None and arrays.memory:
-                payload = (dumps_functions(what, 5, shares=True) if shares else None) or self._payload(what)
-        made = made or self._made(payload, fn, name, max_calls)
+        if arrays is None:
+            return self._made(payload, fn, name, max_calls)
+
+        def whole() -> bytes:
+            return (dumps_functions(what, 5, shares=True) if shares else None) or self._payload(what)
+
+        made = self._sent_once(payload, arrays, whole, fn, name, max_calls)
         if state is None:
             return made
         # The table would hold what a large closure holds, after the program has dropped it.
         if is_for_calls and fn.__closure__ and _size_by_value(key, made) > _MOST_VALUE_BYTES // 2:
             return made
         return self._by_value.note(key, state, made)
+
+    def _sent_once(
+        self,
+        payload: bytes,
+        arrays: _Arrays,
+        whole: Callable[[], bytes],
+        fn: Any,
+        name: str | None,
+        max_calls: int,
+    ) -> tuple[Any, bool]:
+        """Return what `handle` does for a pickle that is good for many calls.
+
+        Args:
+            payload: the pickle.
+            arrays: what is outside of it.
+            whole: makes a pickle with all in it.
+            fn, name, max_calls: as for `handle`.
+        """
+        made = None
+        if arrays.memory or len(payload) >= _LARGE_BYTES:
+            made = self._stored(payload, arrays, fn, name, max_calls)
+            if made is None and arrays.memory:
+                payload = whole()
+        return made or self._made(payload, fn, name, max_calls)
 
     def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         payload = self._payload(fn)
