@@ -277,9 +277,10 @@ Owned host_load_class(PythonActorHost* self) {
     PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
     return Owned();
   }
-  return Owned(PyObject_CallMethod(host.runner.support(), "load_function", "iy#",
-                                   static_cast<int>(wire::kind_of(function)), function.data() + wire::kPayloadPrefix,
-                                   static_cast<Py_ssize_t>(function.size() - wire::kPayloadPrefix)));
+  const Owned what(function_content(host.owner, function));
+  if (!what) return Owned();
+  return Owned(PyObject_CallMethod(host.runner.support(), "load_function", "iO",
+                                   static_cast<int>(wire::kind_of(function)), what.get()));
 }
 
 Owned host_construct(PythonActorHost* self) {

@@ -11,6 +11,7 @@
 #include "store/buffer_layout.h"
 #include "wire/actor.h"
 #include "wire/failure.h"
+#include "wire/function_payload.h"
 
 namespace fray::python {
 
@@ -608,8 +609,13 @@ PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
   return decode_bytes(owner, value.encoding, value.bytes, nullptr, nullptr, &nested.objects);
 }
 
-PyObject* decode_stored_function(PythonClient* owner, std::string_view value) {
-  wire::ByteReader in(value);
+PyObject* function_content(PythonClient* owner, std::string_view payload) {
+  wire::ByteReader in(payload.substr(wire::kPayloadPrefix));
+  if (wire::kind_of(payload) != wire::FunctionKind::kStored) {
+    const std::string_view whole = in.get_raw(in.left());
+    return PyBytes_FromStringAndSize(whole.data(), static_cast<Py_ssize_t>(whole.size()));
+  }
+  in.get<std::uint64_t>();  // its bytes, which are those of the object
   const wire::ValueView location = wire::decode_value(in);
   if (!in.done() || location.kind != wire::ValueKind::kSealed) {
     raise_status(StatusCode::kCorruption, "a function does not fit its format");

@@ -75,9 +75,9 @@ PyObject* decode_object(PythonClient* owner, client::Object* object);
 // A value in a frame.
 PyObject* decode_value(PythonClient* owner, const wire::ValueView& value);
 
-// (pickle, buffers) of a large function, given what its payload says of the object: the buffers are this caller's own, to
-// which it may write. Null with an exception set.
-PyObject* decode_stored_function(PythonClient* owner, std::string_view value);
+// What `load_function` of a worker makes a callable of, given a payload (wire/function_payload.h): bytes, or (pickle, buffers)
+// of one that lies in the store. The buffers are this caller's own, to which it may write. Null with an exception set.
+PyObject* function_content(PythonClient* owner, std::string_view payload);
 
 // See ref_reduce.
 Py_ssize_t note_nested_ref(PythonRef* ref);

@@ -176,7 +176,7 @@ class PythonExecutor : public worker::Executor {
     Owned loader(PyObject_GetAttrString(support_, "load_function"));
     if (!loader) return nullptr;
     const std::uint64_t uses = class_notes().uses;
-    Owned what(content_of(function.payload));
+    Owned what(function_content(owner_, function.payload));
     function.callable = what ? PyObject_CallFunction(loader.get(), "iO", kind, what.get()) : nullptr;
     function.is_bound = class_notes().uses != uses;
     function.rewrites = class_notes().rewrites;
@@ -185,15 +185,6 @@ class PythonExecutor : public worker::Executor {
       function.payload.shrink_to_fit();
     }
     return function.callable;
-  }
-
-  // What support_.load_function() makes the callable of.
-  PyObject* content_of(std::string_view payload) const {
-    const std::string_view content = payload.substr(wire::kPayloadPrefix);
-    if (wire::kind_of(payload) != wire::FunctionKind::kStored) {
-      return PyBytes_FromStringAndSize(content.data(), static_cast<Py_ssize_t>(content.size()));
-    }
-    return decode_stored_function(owner_, content.substr(std::min(content.size(), sizeof(std::uint64_t))));
   }
 
   PyObject* stream(const CallRunner::Callable& callable, const worker::TaskView& task) {
