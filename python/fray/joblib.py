@@ -141,8 +141,12 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
     def submit(self, func: Any, callback: Callable[[Any], object] | None = None) -> Future[Any]:
         """Start a batch."""
         assert self._executor is not None
-        function = _common_function(func.items)
-        calls = func.items if function is None else [(None, *arguments) for _, *arguments in func.items]
+        calls = func.items
+        if type(calls[0][0]) is partial:
+            calls = [_without_partial(*call) for call in calls]
+        function = _common_function(calls)
+        if function is not None:
+            calls = [(None, *arguments) for _, *arguments in calls]
         items, values = self._shared.split(calls)
         # A function of the main script is sent once, and again when it has changed, in place of with each batch.
         called: Any = _call_batch if function is None else MappedFunction(function, _call_carried)
@@ -347,6 +351,13 @@ def _size(value: Any) -> int:
         return size if isinstance(size, int) else 0
     except Exception:
         return 0
+
+
+def _without_partial(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the same call without a partial object, if that is of a function that workers cannot import."""
+    if type(function) is partial and type(function.func) is FunctionType and not is_importable(function.func):
+        return function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    return function, args, kwargs
 
 
 def _common_function(items: list[tuple[Any, Any, Any]]) -> FunctionType | None:

@@ -16,7 +16,7 @@ from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native import seat
 from fray.backend.native.beginning import Begun, begin, closing_on_failure
-from fray.backend.native.detours import HoldsRefs, IsCpp
+from fray.backend.native.detours import HoldsRefs, IsCpp, IsPartial
 from fray.backend.native.launch import attach, namespace_env
 from fray.backend.native.tracing import settle_traces, take_cpp_spans
 from fray.errors import UnsupportedError
@@ -232,6 +232,8 @@ class NativeJobContext(JobContext):
             return engine.submit_as_argument(fn, args, kwargs, TaskOptions(name=name))
         except IsCpp:
             return engine.submit_cpp(fn, args, kwargs, TaskOptions(name=name))
+        except IsPartial:
+            return engine.submit(fn, args, kwargs, engine.defaults if name is None else TaskOptions(name=name))
         plan = engine.plan(engine.defaults, True, most_items_of(fn)) if generator else engine.plain
         return _native.submit(self._client, handle, plan, args, kwargs or None)
 

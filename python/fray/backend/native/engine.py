@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from fray import _native
 from fray._extras import needs
 from fray._failures import failure_text
-from fray._functions import is_generator_function, name_of
+from fray._functions import is_generator_function, is_importable, name_of
 from fray._recent import Recent
-from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function
-from fray.backend.native.functions import FunctionTable, call, cpp_function
+from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function, is_own_partial
+from fray.backend.native.functions import FunctionTable, call, call_partial, cpp_function
 from fray.backend.native.launch import cpp_worker_key, worker_key
 from fray.backend.native.needs import Needs
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
-from fray.errors import ContextClosedError, InfeasibleError, UnsupportedError
+from fray.errors import ContextClosedError, InfeasibleError, SerializationError, UnsupportedError
 from fray.job.engine import Engine
 from fray.job.frozen import Frozen, most_items_of
 from fray.job.task_options import TaskOptions
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["NativeEngine"]
 
 _REF: Any = _native.ObjectRef
+_SMALL = (int, float, bool, type(None))
 _ITEM_BUDGET_BYTES = 16 << 20
 _MOST_PLAN_BYTES = 8 << 20
 _PLAN_BYTES = 2048
@@ -120,6 +121,8 @@ class NativeEngine(Engine):
                 return _native.submit(self.client, known[0], plan, args, kwargs or None)
         if is_cpp_function(fn):
             return self.submit_cpp(fn, args, kwargs, options)
+        if is_own_partial(fn):
+            fn, args, kwargs = fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}
         if options.retry_exceptions is not False:
             fn = _retrying(fn, options.retry_exceptions)
         try:
@@ -136,7 +139,14 @@ class NativeEngine(Engine):
         if options.retry_exceptions is not False:
             return submit
         name = options.name or name_of(carrier or fn).replace("<locals>.", "")
-        found = self.functions.for_calls(fn, carrier, name, options.max_calls or 0)
+        keywords: dict[str, Any] | None = None
+        try:
+            if is_own_partial(fn) and (carrier is None or is_importable(carrier)):
+                found, keywords = self._partial_for_calls(fn, carrier, name, options.max_calls or 0)
+            else:
+                found = self.functions.for_calls(fn, carrier, name, options.max_calls or 0)
+        except SerializationError:  # the arguments say so
+            found = None
         if found is None:
             return submit
         client, (handle, first) = self.client, found
@@ -144,10 +154,25 @@ class NativeEngine(Engine):
 
         def start(args: tuple[Any, ...]) -> Any:
             with suppress(InfeasibleError):  # it is too large to travel like that
-                return _native.submit(client, handle, plan, first + args, None)
+                return _native.submit(client, handle, plan, first + args, keywords)
             return submit(args)
 
         return start
+
+    def _partial_for_calls(
+        self, fn: partial[Any], carrier: Callable[..., Any] | None, name: str, max_calls: int
+    ) -> tuple[tuple[Any, tuple[Any, ...]] | None, dict[str, Any] | None]:
+        """Return what `FunctionTable.for_calls` does, and keywords, with what is bound to `fn` put into objects."""
+        if carrier is None:
+            found = self.functions.for_calls(fn.func, None, name, max_calls)
+            keywords = {key: self._held(value) for key, value in fn.keywords.items()}
+            return found and (found[0], (*found[1], *map(self._held, fn.args))), keywords
+        found = self.functions.for_calls(fn.func, call_partial, name, max_calls)
+        return found and (found[0], (*found[1], self.put((carrier, fn.args, fn.keywords)))), None
+
+    def _held(self, value: Any) -> Any:
+        """Return an argument of many calls: a small value, or a ref to it."""
+        return value if type(value) in _SMALL else self.put(value)
 
     def submit_cpp(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Any:
         if options.max_calls or isinstance(options.retry_exceptions, tuple):

@@ -22,7 +22,7 @@ from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
 from fray._snapshots import has_shared_contents, snapshot_of
-from fray.backend.native.detours import HoldsRefs, IsCpp, is_cpp_function
+from fray.backend.native.detours import HoldsRefs, IsCpp, IsPartial, is_cpp_function, is_own_partial
 from fray.backend.native.failures import can_pickle
 from fray.backend.native.retrying import Retrying
 from fray.errors import SerializationError, StoreFullError
@@ -32,7 +32,7 @@ from fray.job.interruption import is_from_signal
 if TYPE_CHECKING:
     from fray.backend.native.needs import Needs
 
-__all__ = ["FunctionTable", "call", "checked_label", "cpp_function"]
+__all__ = ["FunctionTable", "call", "call_partial", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 """A function becomes an object, which workers load from where it lies, where it has an array of this size or its pickle
@@ -46,6 +46,12 @@ _ENTRY_BYTES = 512
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `fn`: the function of tasks whose own function travels as an argument."""
     return fn(*args, **kwargs)
+
+
+def call_partial(fn: Any, bound: tuple[Any, tuple[Any, ...], dict[str, Any]], /, *args: Any) -> Any:
+    """Call ``carrier(partial(fn, ...), *args)``, given the carrier and what is bound to the partial object."""
+    carrier, positional, keywords = bound
+    return carrier(partial(fn, *positional, **keywords), *args)
 
 
 class FunctionTable:
@@ -71,6 +77,7 @@ class FunctionTable:
         Raises:
             HoldsRefs: `fn` captures refs or handles.
             IsCpp: `fn` is C++ code.
+            IsPartial: the arguments of `fn` are best sent as those of a call.
             SerializationError: `fn` cannot be pickled; the message names the captured variable.
         """
         key = (fn, name, max_calls)
@@ -93,6 +100,8 @@ class FunctionTable:
             if type(fn) is Retrying and type(fn.fn) is FunctionType and not is_importable(fn.fn):
                 key = (fn.fn, fn.allowed, name, max_calls)
                 return self._by_value.find(fn.fn, key) or self._by_value_of(key, fn.fn, fn, name, max_calls)
+            if is_own_partial(fn):
+                raise IsPartial
             return self._pickled(fn, name, max_calls)
         return self._by_value_of(key, fn, fn, name, max_calls)
 
