@@ -25,6 +25,10 @@ def settings(tools: Tools, count: int) -> str:
     return _run("settings", tools, count)
 
 
+def steps(tools: Tools, count: int) -> str:
+    return _run("steps", tools, count)
+
+
 def _run(name: str, tools: Tools, size: int) -> str:
     command = [sys.executable, "-m", f"benchmarks.programs.{name}", tools.peer, tools.kind, str(size)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -65,6 +69,15 @@ PROGRAMS = (
         settings,
         2_000,
         50,
+        ("fray", "pool", "joblib"),
+    ),
+    RealProgram(
+        "steps",
+        "20 maps, each of another partial object of a function that reads an array and a list of the script",
+        int,
+        steps,
+        20,
+        2,
         ("fray", "pool", "joblib"),
     ),
 )

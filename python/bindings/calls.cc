@@ -210,7 +210,6 @@ PythonFunction* store_function(PythonClient* client, WholeBytes pickle, List buf
   value.location = object->detail->location;
   std::string content;
   wire::ByteWriter out(content);
-  out.put(value.location.size);
   wire::encode(out, value);
   return new_function(function_of(wire::FunctionKind::kStored, content, std::move(name), max_calls), std::move(ref));
 }

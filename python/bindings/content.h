@@ -1,9 +1,9 @@
 // Content: what is in a container, an array or another object at one moment, to tell later whether it still is.
 //
 // Lists, dicts, sets and plain objects are compared by the identity of what they have, all the way down; the memory of arrays
-// by its digest (memory_digests.h); any other object by that of its pickle. A list of a million numbers takes 0.6 ms, an array
-// 0.15 ms a MB the first two times, and 1 us a MB from then on, while nobody writes to it. To pickle them for each call takes
-// 20 to 100 times as long, and as long again where they arrive.
+// by its digest (memory_digests.h), and so are the addresses that a large list or set has; any other object by the digest of
+// its pickle. A MB of memory takes 0.15 ms the first two times, and 1 us from then on, while nobody writes to it. To pickle
+// it for each call takes 20 to 100 times as long, and as long again where it arrives.
 //
 // Threading:  with the GIL, which is given up while the memory of a large array is hashed.
 // Ownership:  a part holds its container and what was in it. Arrays that functions name are not held, since numpy resizes no

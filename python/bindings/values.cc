@@ -615,7 +615,6 @@ PyObject* function_content(PythonClient* owner, std::string_view payload) {
     const std::string_view whole = in.get_raw(in.left());
     return PyBytes_FromStringAndSize(whole.data(), static_cast<Py_ssize_t>(whole.size()));
   }
-  in.get<std::uint64_t>();  // its bytes, which are those of the object
   const wire::ValueView location = wire::decode_value(in);
   if (!in.done() || location.kind != wire::ValueKind::kSealed) {
     raise_status(StatusCode::kCorruption, "a function does not fit its format");

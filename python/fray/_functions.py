@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 __all__ = [
     "MAIN_MODULES",
@@ -16,6 +19,7 @@ __all__ = [
     "globals_of",
     "is_generator_function",
     "is_importable",
+    "is_partial_by_value",
     "is_pickling_by_value",
     "name_of",
     "names_in",
@@ -53,6 +57,15 @@ def is_importable(fn: Any) -> bool:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found is fn
+
+
+def is_partial_by_value(fn: Any) -> TypeGuard[partial[Any]]:
+    """Return whether `fn` is a partial object of a function that workers cannot import.
+
+    Programs make one for each step, as in ``pool.map(partial(nearest, centers), points)``: its function is best sent by
+    itself, once for all of them.
+    """
+    return type(fn) is partial and type(fn.func) is FunctionType and not is_importable(fn.func)
 
 
 def thing_in_main(path: str) -> Any:
@@ -106,22 +119,28 @@ def captured_values(fn: Any) -> list[tuple[str, Any]]:
     return found + [(name, fn.__globals__[name]) for name in fn.__code__.co_names if name in fn.__globals__]
 
 
-def warn_of_large_function(fn: Any, size: int) -> None:
-    """Warn of a function that takes `size` bytes, at the line of the program that has sent it."""
+def warn_of_large_function(fn: Any, size: int, take_buffer: Callable[[Any], bool] | None = None) -> None:
+    """Warn of a function that takes `size` bytes, at the line of the program that has sent it.
+
+    Args:
+        fn: the function.
+        size: of its pickle.
+        take_buffer: the `buffer_callback` of a pickle that had not all arrays in it.
+    """
     import warnings
 
     level = 2
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "fray":
         frame, level = frame.f_back, level + 1
-    warnings.warn(_large_function_message(fn, size), stacklevel=level)
+    warnings.warn(_large_function_message(fn, size, take_buffer), stacklevel=level)
 
 
-def _large_function_message(fn: Any, size: int) -> str:
+def _large_function_message(fn: Any, size: int, take_buffer: Callable[[Any], bool] | None) -> str:
     """Return the text of the warning, with the value that makes the function large."""
     from fray._units import bytes_text
 
-    largest = _largest_part(fn, size)
+    largest = _largest_part(fn, size, take_buffer)
     cause = f", the largest part of which is {largest!r}" if largest else ""
     return (
         f"function {name_of(fn)!r} has {bytes_text(size)} when pickled{cause}: each worker gets a copy, and another "
@@ -129,7 +148,7 @@ def _large_function_message(fn: Any, size: int) -> str:
     )
 
 
-def _largest_part(fn: Any, size: int) -> str | None:
+def _largest_part(fn: Any, size: int, take_buffer: Callable[[Any], bool] | None) -> str | None:
     """Return the name of the largest value that is pickled with a function of `size` bytes."""
     values = {name: value for name, value in captured_values(fn) if not isinstance(value, _SMALL)}
     if len(values) <= 1:
@@ -137,14 +156,14 @@ def _largest_part(fn: Any, size: int) -> str | None:
     # That of a list or an object is without what is in it.
     memory = {name: sys.getsizeof(value, 0) for name, value in values.items()}
     largest = max(memory, key=lambda name: memory[name])
-    if memory[largest] > size / 2:
+    if take_buffer is None and memory[largest] > size / 2:
         return largest
     import pickle
 
     sizes: dict[str, int] = {}
     for name, value in values.items():
         try:
-            sizes[name] = len(pickle.dumps(value, protocol=5))
+            sizes[name] = len(pickle.dumps(value, protocol=5, buffer_callback=take_buffer))
         except Exception:
             continue
     return max(sizes, key=lambda name: sizes[name], default=None)

@@ -32,7 +32,7 @@ from typing import Any
 
 from fray._apart import LARGE_BYTES, pack, unpack
 from fray._extras import needs
-from fray._functions import is_importable
+from fray._functions import is_importable, is_partial_by_value
 from fray.executor import Executor
 from fray.executor.calls import MappedFunction
 from fray.job.context import JobContext
@@ -355,7 +355,7 @@ def _size(value: Any) -> int:
 
 def _without_partial(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return the same call without a partial object, if that is of a function that workers cannot import."""
-    if type(function) is partial and type(function.func) is FunctionType and not is_importable(function.func):
+    if is_partial_by_value(function):
         return function.func, (*function.args, *args), {**function.keywords, **kwargs}
     return function, args, kwargs
 

@@ -73,9 +73,8 @@ void Mapping::become_private(Pin shared) {
 Result<View> copy_of(std::span<const std::byte> bytes) {
   os::MemoryFiles& files = os::memory_files();
   FRAY_ASSIGN_OR_RETURN(const os::Fd file, files.create(bytes.size()));
-  FRAY_ASSIGN_OR_RETURN(std::byte* const data, files.map(file.get(), bytes.size(), os::Access::kRead));
-  const auto pin = std::make_shared<const Mapping>(data, bytes.size(), os::Access::kRead);
-  FRAY_RETURN_IF_ERROR(files.make_writable(data, bytes.size()));
+  FRAY_ASSIGN_OR_RETURN(std::byte* const data, files.map(file.get(), bytes.size(), os::Access::kPrivate));
+  const auto pin = std::make_shared<const Mapping>(data, bytes.size(), os::Access::kPrivate);
   std::copy(bytes.begin(), bytes.end(), data);
   return View{pin->bytes(), pin};
 }

@@ -34,7 +34,7 @@ class Mapping : public std::enable_shared_from_this<Mapping> {
   Mapping& operator=(const Mapping&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_)}; }
-  // The writer's only: a mapping adopted from another process is read-only memory.
+  // The writer's, and of private ones; any other mapping adopted from another process is read-only memory.
   std::byte* writable_data() const { return data_; }
   std::uint64_t size() const { return size_; }
 

@@ -82,7 +82,7 @@ struct SegmentMap::State {
 
   State(std::uint64_t limit, os::MemoryFiles& files_in) : idle_limit_bytes(limit), files(files_in) {}
 
-  Result<Pin> map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing);
+  Result<Pin> map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing, os::Access access);
   Pin find(SegmentId segment) FRAY_REQUIRES(mutex);
   void use(SegmentId segment, Entry& entry, const Pin& pin) FRAY_REQUIRES(mutex);
   void leave_recent(Entry& entry) FRAY_REQUIRES(mutex);
@@ -93,15 +93,17 @@ struct SegmentMap::State {
 
   mutable Mutex mutex;
   Entries entries FRAY_GUARDED_BY(mutex);
+  std::unordered_map<SegmentId, Pin> to_take FRAY_GUARDED_BY(mutex);   // private mappings; null until adopt()
   std::list<std::pair<SegmentId, Pin>> recent FRAY_GUARDED_BY(mutex);  // the latest first; at most idle_limit_bytes
   std::uint64_t recent_bytes FRAY_GUARDED_BY(mutex) = 0;
   std::size_t next_sweep FRAY_GUARDED_BY(mutex) = 64;
 };
 
-Result<Pin> SegmentMap::State::map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing) {
+Result<Pin> SegmentMap::State::map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing,
+                                   os::Access access) {
   FRAY_RETURN_IF_ERROR(check_segment(segment, descriptor.get(), size, backing));
-  FRAY_ASSIGN_OR_RETURN(std::byte* const data, files.map(descriptor.get(), size, os::Access::kRead));
-  Pin pin = std::make_shared<const Mapping>(data, size, os::Access::kRead);
+  FRAY_ASSIGN_OR_RETURN(std::byte* const data, files.map(descriptor.get(), size, access));
+  Pin pin = std::make_shared<const Mapping>(data, size, access);
   if (backing == Backing::kSpillFile) FRAY_RETURN_IF_ERROR(os::populate_from_file(data, size));
   return pin;
 }
@@ -150,12 +152,16 @@ Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_
 }
 
 Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_t size, Backing backing) {
+  bool is_private = false;
   {
     MutexLock lock(state_->mutex);
-    if (Pin pin = state_->find(segment)) return pin;
+    is_private = state_->to_take.contains(segment);
+    if (Pin pin = is_private ? nullptr : state_->find(segment)) return pin;
   }
-  FRAY_ASSIGN_OR_RETURN(Pin pin, state_->map(segment, descriptor, size, backing));
+  const os::Access access = is_private ? os::Access::kPrivate : os::Access::kRead;
+  FRAY_ASSIGN_OR_RETURN(Pin pin, state_->map(segment, descriptor, size, backing, access));
   MutexLock lock(state_->mutex);
+  if (is_private) return state_->to_take[segment] = pin;
   if (Pin earlier = state_->find(segment)) return earlier;  // another thread has mapped it meanwhile
   state_->sweep();
   State::Entry& entry = state_->entries[segment];
@@ -175,23 +181,19 @@ Result<View> SegmentMap::view(const Location& location) {
 }
 
 Result<View> SegmentMap::take(const Location& location) {
-  Pin viewed;  // unmapped after the lock is released
   MutexLock lock(state_->mutex);
-  const auto found = state_->entries.find(location.segment);
-  if (found == state_->entries.end()) return not_mapped(location.segment);
-  Pin pin = std::move(found->second.unviewed);
-  if (pin == nullptr) viewed = found->second.mapping.lock();
-  state_->leave_recent(found->second);
-  state_->entries.erase(found);
-  if (pin == nullptr) return not_mapped(location.segment);
-  FRAY_ASSIGN_OR_RETURN(View view, view_in(std::move(pin), location));
-  FRAY_RETURN_IF_ERROR(state_->files.make_writable(view.pin->writable_data(), view.pin->size()));
-  return view;
+  const auto found = state_->to_take.try_emplace(location.segment).first;
+  if (found->second == nullptr) return not_mapped(location.segment);
+  Pin pin = std::move(found->second);
+  state_->to_take.erase(found);
+  return view_in(std::move(pin), location);
 }
 
 void SegmentMap::forget(SegmentId segment) {
   Pin last;  // unmapped after the lock is released
+  Pin to_take;
   MutexLock lock(state_->mutex);
+  if (auto wanted = state_->to_take.extract(segment)) to_take = std::move(wanted.mapped());
   const auto found = state_->entries.find(segment);
   if (found == state_->entries.end()) return;
   last = found->second.mapping.lock();

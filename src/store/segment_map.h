@@ -53,8 +53,8 @@ class SegmentMap {
   Result<Pin> adopt(SegmentId segment, os::Fd descriptor, std::uint64_t size, Backing backing);
 
   Result<View> view(const Location& location);
-  // A view for the caller alone, who may write to it: the segment stays as it is, and this map forgets it. kNotFound
-  // also where somebody has viewed it since adopt().
+  // A view for the caller alone, who may write to it: the segment stays as it is. The first call answers kNotFound, and the
+  // next adopt() of the segment is for it. One thread at a time may take a segment.
   Result<View> take(const Location& location);
 
   // The next view() asks the node again (its bytes moved to a file, or the writer dropped it). Views stay.

@@ -57,9 +57,6 @@ class FailingMemoryFiles : public os::MemoryFiles {
     if (fails()) return refused();
     return os::memory_files().make_private(data, bytes, descriptor);
   }
-  Status make_writable(std::byte* data, std::uint64_t bytes) override {
-    return fails() ? refused() : os::memory_files().make_writable(data, bytes);
-  }
   Status seal(int descriptor) override { return fails() ? refused() : os::memory_files().seal(descriptor); }
 
   int calls() const { return calls_; }

@@ -12,9 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
+
+#include "wire/value.h"
 
 namespace fray::wire {
 
@@ -25,7 +26,7 @@ enum class FunctionKind : std::uint8_t {
   kCpp = 3,          // the name of a registered C++ function
   kCppMethod = 4,    // the name of a method of a C++ actor
   kCppRetrying = 5,  // as kCpp, tried again when it fails
-  kStored = 6,       // u64 bytes of an object, and its value (wire/value.h): a pickled callable and its arrays
+  kStored = 6,       // where an object lies (wire/value.h): a pickled callable and its arrays
 };
 constexpr FunctionKind last_of(FunctionKind) { return FunctionKind::kStored; }
 
@@ -51,11 +52,9 @@ inline FunctionKind kind_of(std::string_view payload) {
 
 // The bytes of a function: those of its payload and of the object, if it is one.
 inline std::size_t function_bytes(std::string_view payload) {
-  std::uint64_t stored = 0;
-  if (kind_of(payload) == FunctionKind::kStored && payload.size() >= kPayloadPrefix + sizeof(stored)) {
-    std::memcpy(&stored, payload.data() + kPayloadPrefix, sizeof(stored));
-  }
-  return payload.size() + static_cast<std::size_t>(stored);
+  if (kind_of(payload) != FunctionKind::kStored) return payload.size();
+  ByteReader in(payload.substr(kPayloadPrefix));
+  return payload.size() + decode_value(in).location.size;
 }
 
 }  // namespace fray::wire

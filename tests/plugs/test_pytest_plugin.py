@@ -116,11 +116,13 @@ def test_gone():
     assert suite.run(source, conftest=conftest).endswith("exit code 0")
 
 
+LEFT_FILE = f"/dev/shm/fray-leak-of-{os.getpid()}"
+"""Of this process: another one may run the same tests."""
 LEAKS = {
     "process": 'subprocess.Popen(["sleep", "60"], start_new_session=True)',
     "process of nobody": 'subprocess.run(["sh", "-c", "sleep 60 >/dev/null 2>&1 &"])',
     "descriptor": 'held.append(open("/dev/null"))',
-    "shared memory": 'open("/dev/shm/fray-leak-of-a-test", "w").close()',
+    "shared memory": f'open("{LEFT_FILE}", "w").close()',
     "maps of shared memory": "hold_an_array(fray_context)",
 }
 
@@ -147,7 +149,7 @@ def test_next(fray_no_leaks):
         source += f"\ndef test_{name.replace(' ', '_')}(fray_context):\n    held.append({leak})\n"
         source += f"\ndef test_after_{name.replace(' ', '_')}(fray_no_leaks):\n    pass\n"
     yield Suite(tmp_path_factory.mktemp("leaking")).run(source)
-    Path("/dev/shm/fray-leak-of-a-test").unlink(missing_ok=True)
+    Path(LEFT_FILE).unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("what", LEAKS)

@@ -102,9 +102,9 @@ class LinuxMemoryFiles : public MemoryFiles {
   }
 
   Result<std::byte*> map(int descriptor, std::uint64_t bytes, Access access) override {
-    const int protection = access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+    const int protection = access == Access::kRead ? PROT_READ : PROT_READ | PROT_WRITE;
     std::byte* const place = access == Access::kReadWrite ? reserve_place(bytes) : nullptr;
-    const int sharing = access == Access::kReadWrite ? MAP_SHARED : MAP_PRIVATE;
+    const int sharing = access == Access::kPrivate ? MAP_PRIVATE : MAP_SHARED;
     const int flags = place == nullptr ? sharing : sharing | MAP_FIXED;
     void* const data = ::mmap(place, bytes, protection, flags, descriptor, 0);
     if (data != MAP_FAILED) return static_cast<std::byte*>(data);
@@ -123,11 +123,6 @@ class LinuxMemoryFiles : public MemoryFiles {
       return failed("cannot map shared memory privately", bytes, error);
     }
     return static_cast<std::byte*>(moved);
-  }
-
-  Status make_writable(std::byte* data, std::uint64_t bytes) override {
-    if (::mprotect(data, bytes, PROT_READ | PROT_WRITE) == 0) return Status::ok();
-    return failed("cannot get memory for a private copy", bytes, errno);
   }
 
   Status populate(std::byte* data, std::uint64_t bytes) override {

@@ -14,8 +14,8 @@
 
 namespace fray::os {
 
-// kRead: a private map of the file, which shows what others write to it.
-enum class Access : std::uint8_t { kRead, kReadWrite };
+// kPrivate: what is written to such a mapping stays there; where it was not written to, it shows the file.
+enum class Access : std::uint8_t { kRead, kReadWrite, kPrivate };
 
 // Size of a page, asked from the system once.
 std::uint64_t page_bytes();
@@ -35,8 +35,6 @@ class MemoryFiles {
   // shows the file's bytes, and what is written there stays there. At no time is `data` unmapped. `descriptor`: the
   // file's.
   virtual Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) = 0;
-  // A mapping for reading can be written to from now on; what is written there stays there.
-  virtual Status make_writable(std::byte* data, std::uint64_t bytes) = 0;
   // From now on no process can shorten, grow or newly map the file for writing, nor change these seals. Existing
   // writable mappings stay writable.
   virtual Status seal(int descriptor) = 0;

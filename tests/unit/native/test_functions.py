@@ -361,6 +361,16 @@ def test_a_function_that_carries_megabytes_is_warned_about_with_the_variable(tab
         table.handle(use, None, 0)
 
 
+def test_the_warning_names_what_is_copied_and_not_the_array_that_is_shared(table: FunctionTable) -> None:
+    shared, copied, small = numpy.zeros(2_000_000), [str(number) for number in range(300_000)], [1]
+
+    def use() -> int:
+        return len(shared) + len(copied) + len(small)
+
+    with pytest.warns(UserWarning, match="'copied'"):
+        table.handle(use, None, 0)
+
+
 def test_closures_that_come_and_go_do_not_stay(table: FunctionTable) -> None:
     living: weakref.WeakSet[Any] = weakref.WeakSet()
 

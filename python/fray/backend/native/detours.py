@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from fray._functions import is_importable
+from fray._functions import is_partial_by_value
 from fray._native import ObjectRef
 
 if TYPE_CHECKING:
+    from functools import partial
     from typing import TypeGuard
 
 __all__ = ["HoldsRefs", "IsCpp", "IsPartial", "is_cpp_class", "is_cpp_function", "is_own_partial"]
@@ -32,14 +31,13 @@ class IsPartial(Exception):
 
 
 def is_own_partial(fn: Any) -> TypeGuard[partial[Any]]:
-    """Return whether `fn` is a partial object of a function that workers cannot import, with no refs as its arguments.
+    """Return whether what is bound to the partial object `fn` of a function by value can travel as arguments.
 
-    Programs make one for each step, as in ``pool.map(partial(nearest, centers), points)``: its function is best sent by
-    itself, once for all of them. Refs become values as arguments of a call, and stay refs in partial objects.
+    Refs cannot, which become values as arguments of a call, and stay refs in partial objects.
     """
-    if type(fn) is not partial or type(fn.func) is not FunctionType or is_importable(fn.func):
-        return False
-    return not any(isinstance(value, ObjectRef) for value in (*fn.args, *fn.keywords.values()))
+    return is_partial_by_value(fn) and not any(
+        isinstance(value, ObjectRef) for value in (*fn.args, *fn.keywords.values())
+    )
 
 
 def is_cpp_function(fn: Any) -> bool:

@@ -163,12 +163,14 @@ class NativeEngine(Engine):
         self, fn: partial[Any], carrier: Callable[..., Any] | None, name: str, max_calls: int
     ) -> tuple[tuple[Any, tuple[Any, ...]] | None, dict[str, Any] | None]:
         """Return what `FunctionTable.for_calls` does, and keywords, with what is bound to `fn` put into objects."""
-        if carrier is None:
-            found = self.functions.for_calls(fn.func, None, name, max_calls)
-            keywords = {key: self._held(value) for key, value in fn.keywords.items()}
-            return found and (found[0], (*found[1], *map(self._held, fn.args))), keywords
-        found = self.functions.for_calls(fn.func, call_partial, name, max_calls)
-        return found and (found[0], (*found[1], self.put((carrier, fn.args, fn.keywords)))), None
+        found = self.functions.for_calls(fn.func, None if carrier is None else call_partial, name, max_calls)
+        if found is None:
+            return None, None
+        handle, first = found
+        if carrier is not None:
+            return (handle, (*first, self.put((carrier, fn.args, fn.keywords)))), None
+        keywords = {key: self._held(value) for key, value in fn.keywords.items()}
+        return (handle, (*first, *map(self._held, fn.args))), keywords
 
     def _held(self, value: Any) -> Any:
         """Return an argument of many calls: a small value, or a ref to it."""

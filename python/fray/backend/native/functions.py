@@ -127,9 +127,9 @@ class FunctionTable:
         known = self._by_value.find(fn, key) if type(fn) is FunctionType else None
         if known is None:
             what = partial(carrier, fn) if carrier is not None and comes_along else fn
+            label = name if comes_along else None
             try:
-                label = name if comes_along else None
-                known = self._by_value_of(key, fn, what, label, max_calls, True, carrier is not None)
+                known = self._by_value_of(key, fn, what, label, max_calls, is_for_calls=True, warns=carrier is None)
             except (HoldsRefs, SerializationError):
                 return None
         if carrier is None or comes_along:
@@ -143,7 +143,7 @@ class FunctionTable:
     def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
         arrays = _Arrays()
         payload = self._payload(fn.fn, arrays)
-        _warn_if_large(fn.fn, payload)
+        _warn_if_large(fn.fn, payload, arrays)
         whole = partial(self._payload, fn.fn)
         handle, _ = self._sent_once(payload, arrays, whole, fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
@@ -155,10 +155,18 @@ class FunctionTable:
         what: Any,
         name: str | None,
         max_calls: int,
+        *,
         is_for_calls: bool = False,
-        has_carrier: bool = False,
+        warns: bool = True,
     ) -> tuple[Any, bool]:
-        """Return what `handle` does for `what`: the function `fn`, or something with it that does not change."""
+        """Return what `handle` does for `what`: the function `fn`, or something with it that does not change.
+
+        Args:
+            key: of the entry in the table.
+            fn, what, name, max_calls: as for `handle`.
+            is_for_calls: whether the caller keeps what it gets for many calls.
+            warns: whether a large function is warned of, because a program could do better.
+        """
         state = snapshot_of(fn) if type(fn) is FunctionType else None
         shares = state is not None and has_shared_contents(state)
         # What is pickled for each call is sent once, while the pickles are equal; two objects never are.
@@ -167,8 +175,8 @@ class FunctionTable:
         if payload is None:
             state, shares = None if shares else state, False
             payload = self._payload(what, arrays)
-        if not has_carrier:  # else there is nothing that a program could do better
-            _warn_if_large(fn, payload)
+        if warns:
+            _warn_if_large(fn, payload, arrays)
         if arrays is None:
             return self._made(payload, fn, name, max_calls)
 
@@ -209,7 +217,7 @@ class FunctionTable:
 
     def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         payload = self._payload(fn)
-        _warn_if_large(fn, payload)
+        _warn_if_large(fn, payload, None)
         return self._made(payload, fn, name, max_calls)
 
     def _payload(self, fn: Any, arrays: _Arrays | None = None) -> bytes:
@@ -242,9 +250,9 @@ class FunctionTable:
         return handle, is_generator_function(fn)
 
 
-def _warn_if_large(fn: Any, payload: bytes) -> None:
+def _warn_if_large(fn: Any, payload: bytes, arrays: _Arrays | None) -> None:
     if len(payload) > _LARGE_BYTES:
-        warn_of_large_function(fn, len(payload))
+        warn_of_large_function(fn, len(payload), None if arrays is None or not arrays.memory else _Arrays().take)
 
 
 class _Arrays:
