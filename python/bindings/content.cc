@@ -19,10 +19,15 @@ namespace {
 PyObject* slot_is_immutable = nullptr;
 PyObject* slot_is_named_tuple = nullptr;
 PyObject* slot_has_plain_state = nullptr;
+PyObject* slot_has_slots_alone = nullptr;
+PyObject* slot_is_mapping = nullptr;
+PyObject* slot_is_plain_dict = nullptr;
+PyObject* slot_is_queue = nullptr;
+PyObject* slot_is_partial = nullptr;
 PyObject* slot_pickle_of = nullptr;
 
-constexpr std::size_t kMostParts = 100'000;  // containers; each is copied
-constexpr std::size_t kMostPickled = 1'000;  // objects that are pickled one by one
+constexpr std::size_t kMostParts = 1'000'000;  // containers; each is copied
+constexpr std::size_t kMostPickled = 1'000;    // objects that are pickled one by one
 // Of memory whose digest is kept. To ask whether a digest is still good takes as long as to hash 30 kB.
 constexpr std::size_t kLargeBytes = 256 << 10;
 
@@ -78,25 +83,54 @@ bool hash_memory(PyObject* object, Hash* hash) {
   return is_plain;
 }
 
+constexpr int kOfObjects = PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT;  // numpy shows addresses to nobody who asks for bytes
+
+// Adds the memory of what is in a list. False with an exception set.
+bool add_memory_of(PyObject* list, int flags, bool may_yield, Hash* hash) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(PyList_GET_ITEM(list, i), &view, flags) != 0) return false;
+    hash->add_number(view.readonly);
+    add_memory(view, may_yield, hash);
+    PyBuffer_Release(&view);
+  }
+  return true;
+}
+
 // 1; 0 where it cannot be pickled, is large, or needs the main script; -1 with an exception set.
-int hash_pickle(PyObject* object, Hash* hash) {
+//
+// Of arrays of objects the addresses of the items are taken where `arrays` is given, and the arrays are put there. No other
+// thread runs from then on, so that the caller can take hold of the items.
+int hash_pickle(PyObject* object, Hash* hash, Owned* arrays) {
   if (imported(&slot_pickle_of, "fray._snapshots", "pickle_of") == nullptr) return -1;
-  Owned pickled(PyObject_CallOneArg(slot_pickle_of, object));
+  Owned pickled(PyObject_CallFunctionObjArgs(slot_pickle_of, object, arrays != nullptr ? Py_True : Py_False, nullptr));
   if (!pickled) return -1;
   if (pickled.get() == Py_None) return 0;
   PyObject* text = PyTuple_GET_ITEM(pickled.get(), 0);
-  PyObject* buffers = PyTuple_GET_ITEM(pickled.get(), 1);
+  PyObject* of_objects = PyTuple_GET_ITEM(pickled.get(), 2);
   const std::string_view bytes(PyBytes_AS_STRING(text), static_cast<std::size_t>(PyBytes_GET_SIZE(text)));
   if (refers_to_main(bytes)) return 0;
   hash->add_text(bytes);
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(buffers); ++i) {
+  if (!add_memory_of(PyTuple_GET_ITEM(pickled.get(), 1), PyBUF_ANY_CONTIGUOUS, true, hash)) return -1;
+  if (!add_memory_of(of_objects, kOfObjects, false, hash)) return -1;
+  if (arrays != nullptr) *arrays = Owned(Py_NewRef(of_objects));
+  return 1;
+}
+
+// What is in arrays of objects, as a tuple. Null with an exception set.
+Owned items_of(PyObject* arrays) {
+  Owned items(PyList_New(0));
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(arrays); ++i) {
     Py_buffer view;
-    if (PyObject_GetBuffer(PyList_GET_ITEM(buffers, i), &view, PyBUF_ANY_CONTIGUOUS) != 0) return -1;
-    hash->add_number(view.readonly);
-    add_memory(view, true, hash);
+    if (PyObject_GetBuffer(PyList_GET_ITEM(arrays, i), &view, kOfObjects) != 0) return {};
+    auto** objects = static_cast<PyObject**>(view.buf);
+    for (std::size_t j = 0; items && j < static_cast<std::size_t>(view.len) / sizeof(PyObject*); ++j) {
+      // numpy means None by an address that is null.
+      if (PyList_Append(items.get(), objects[j] == nullptr ? Py_None : objects[j]) != 0) items = Owned();
+    }
     PyBuffer_Release(&view);
   }
-  return 1;
+  return Owned(items ? PyList_AsTuple(items.get()) : nullptr);
 }
 
 Py_ssize_t size_of(PyObject* dict) { return dict == nullptr ? 0 : PyDict_GET_SIZE(dict); }
@@ -128,13 +162,13 @@ bool has_same_items(PyObject* list, const ContentPart& part) {
                      static_cast<std::size_t>(size) * sizeof(PyObject*)) == 0;
 }
 
-// The order in which a set gives its members stays while nothing is added to it or removed.
-int has_same_members(PyObject* set, const ContentPart& part) {
+// Of a set or a queue. The order in which a set gives its members stays while nothing is added to it or removed.
+int has_same_members(PyObject* container, const ContentPart& part) {
   PyObject* then = part.copy.get();
   const Py_ssize_t size = PyTuple_GET_SIZE(then);
-  if (PySet_GET_SIZE(set) != size) return 0;
-  if (digest_of_items(set) == part.digest) return 1;
-  Owned each(PyObject_GetIter(set));
+  if (PyObject_Size(container) != size) return PyErr_Occurred() != nullptr ? -1 : 0;
+  if (PySet_CheckExact(container) && digest_of_items(container) == part.digest) return 1;
+  Owned each(PyObject_GetIter(container));
   if (!each) return -1;
   for (Py_ssize_t i = 0; i < size; ++i) {
     Owned member(PyIter_Next(each.get()));
@@ -156,8 +190,101 @@ std::uint64_t version_of(PyObject* dict) {
 
 bool has_same_version(PyObject* dict, std::uint64_t then) { return then != 0 && then == version_of(dict); }
 
+bool has_class(PyObject* object, const Owned& cls) { return reinterpret_cast<PyObject*>(Py_TYPE(object)) == cls.get(); }
+
+// What a `defaultdict` calls for keys that it lacks; null for other dicts, with or without an exception set.
+Owned factory_of(PyObject* dict) {
+  static PyObject* name = PyUnicode_InternFromString("default_factory");
+  if (std::strcmp(Py_TYPE(dict)->tp_name, "collections.defaultdict") != 0) return {};
+  return Owned(PyObject_GetAttr(dict, name));
+}
+
+int has_same_factory(PyObject* now, PyObject* then) {
+  Owned one = factory_of(now);
+  Owned other = factory_of(then);
+  return PyErr_Occurred() != nullptr ? -1 : one.get() == other.get();
+}
+
+int is_same_dict(PyObject* dict, const ContentPart& then) {
+  if (!PyDict_CheckExact(dict)) {
+    if (!has_class(dict, then.cls)) return 0;
+    if (const int answer = has_same_factory(dict, then.copy.get()); answer != 1) return answer;
+  }
+  return has_same_version(dict, then.version) || has_same_entries(dict, then.copy.get());
+}
+
+// What an object has in its slots, all of which are in its memory one after the other: see `has_slots_alone` in Python.
+struct Slots {
+  PyObject** first;
+  Py_ssize_t count;
+  Py_ssize_t of_weak_references;  // the one that says who refers to the object weakly; -1 without one
+
+  explicit Slots(PyObject* object) {
+    const PyTypeObject* cls = Py_TYPE(object);
+    first = reinterpret_cast<PyObject**>(object + 1);
+    count =
+        (cls->tp_basicsize - static_cast<Py_ssize_t>(sizeof(PyObject))) / static_cast<Py_ssize_t>(sizeof(PyObject*));
+    of_weak_references = cls->tp_weaklistoffset <= 0
+                             ? -1
+                             : (cls->tp_weaklistoffset - static_cast<Py_ssize_t>(sizeof(PyObject))) /
+                                   static_cast<Py_ssize_t>(sizeof(PyObject*));
+  }
+
+  // One that has not been set reads as a mark of its own.
+  PyObject* get(Py_ssize_t place) const {
+    static PyObject* unset = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+    return place == of_weak_references || first[place] == nullptr ? unset : first[place];
+  }
+
+  Owned copy() const {
+    Owned copy(PyTuple_New(count));
+    for (Py_ssize_t i = 0; copy && i < count; ++i) PyTuple_SET_ITEM(copy.get(), i, Py_NewRef(get(i)));
+    return copy;
+  }
+};
+
+bool has_same_slots(PyObject* object, const ContentPart& then) {
+  if (!has_class(object, then.cls)) return false;
+  const Slots slots(object);
+  for (Py_ssize_t i = 0; i < slots.count; ++i) {
+    if (slots.get(i) != PyTuple_GET_ITEM(then.copy.get(), i)) return false;
+  }
+  return true;
+}
+
+// The copy has the entries and the attributes, each as a dict.
+int has_same_entries_and_attributes(PyObject* dict, const ContentPart& then) {
+  if (!has_class(dict, then.cls)) return 0;
+  Owned attributes(PyObject_GenericGetDict(dict, nullptr));
+  if (!attributes) return -1;
+  return (has_same_version(dict, then.version) || has_same_entries(dict, PyTuple_GET_ITEM(then.copy.get(), 0))) &&
+         has_same_entries(attributes.get(), PyTuple_GET_ITEM(then.copy.get(), 1));
+}
+
+// What a partial object calls and with what, and its attributes. Null with an exception set.
+Owned parts_of_partial(PyObject* object) {
+  static constexpr const char* kNames[] = {"func", "args", "keywords", "__dict__"};
+  Owned parts(PyTuple_New(std::size(kNames)));
+  for (std::size_t i = 0; parts && i < std::size(kNames); ++i) {
+    PyObject* part = PyObject_GetAttrString(object, kNames[i]);
+    if (part == nullptr) return {};
+    PyTuple_SET_ITEM(parts.get(), static_cast<Py_ssize_t>(i), part);
+  }
+  return parts;
+}
+
+int has_same_parts(PyObject* object, const ContentPart& then) {
+  if (!has_class(object, then.cls)) return 0;
+  Owned parts = parts_of_partial(object);
+  if (!parts) return -1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts.get()); ++i) {
+    if (PyTuple_GET_ITEM(parts.get(), i) != PyTuple_GET_ITEM(then.copy.get(), i)) return 0;
+  }
+  return 1;
+}
+
 int has_same_attributes(PyObject* object, const ContentPart& then) {
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != then.cls.get()) return 0;
+  if (!has_class(object, then.cls)) return 0;
   Owned attributes(PyObject_GenericGetDict(object, nullptr));
   if (!attributes) return -1;
   return has_same_version(attributes.get(), then.version) || has_same_entries(attributes.get(), then.copy.get());
@@ -173,7 +300,7 @@ class ContentWalk {
     while (answer == 1 && !to_do_.empty()) {
       PyObject* next = to_do_.back();
       to_do_.pop_back();
-      answer = PyDict_CheckExact(next) ? take_entries(next) : take_items(next);
+      answer = PyDict_Check(next) ? take_entries(next) : take_items(next);
     }
     return answer;
   }
@@ -183,10 +310,7 @@ class ContentWalk {
 
   int take(PyObject* value) {
     PyTypeObject* kind = Py_TYPE(value);
-    if (kind == &PyLong_Type || kind == &PyUnicode_Type || kind == &PyFloat_Type || kind == &PyBool_Type ||
-        kind == &PyBytes_Type || value == Py_None) {
-      return 1;
-    }
+    if (is_constant(value)) return 1;
     if (kind == &PyTuple_Type) return is_all_constants(value) || !see(value) ? 1 : queue(value);
     if (kind == &PyList_Type) return see(value) ? copied(value, By::kItems, PyList_AsTuple(value)) : 1;
     if (kind == &PyDict_Type)
@@ -233,6 +357,16 @@ class ContentWalk {
         return is_all_constants(value) || !see(value) ? 1 : queue(value);
       case Kind::kPlain:
         return see(value) ? take_attributes(value) : 1;
+      case Kind::kSlots:
+        return see(value) ? copied(value, By::kSlots, Slots(value).copy().release()) : 1;
+      case Kind::kMapping:
+        return see(value) ? take_mapping(value) : 1;
+      case Kind::kPlainDict:
+        return see(value) ? take_dict_with_attributes(value) : 1;
+      case Kind::kQueue:
+        return see(value) ? copied(value, By::kMembers, PySequence_Tuple(value)) : 1;
+      case Kind::kPartial:
+        return see(value) ? copied(value, By::kPartial, parts_of_partial(value).release()) : 1;
       case Kind::kOther:
         return see(value) ? take_opaque(value) : 1;
     }
@@ -245,6 +379,29 @@ class ContentWalk {
     return copied(value, By::kAttributes, PyDict_Copy(attributes.get()), version_of(attributes.get()));
   }
 
+  // The copy of a `defaultdict` is one too, so it has what to call for other keys.
+  int take_mapping(PyObject* value) {
+    Owned factory = factory_of(value);
+    if (!factory && PyErr_Occurred() != nullptr) return -1;
+    if (factory) {
+      if (const int answer = take(factory.get()); answer != 1) return answer;
+    }
+    PyObject* copy = factory ? PyObject_CallMethod(value, "copy", nullptr) : PyDict_Copy(value);
+    return copied(value, By::kEntries, copy, version_of(value));
+  }
+
+  int take_dict_with_attributes(PyObject* value) {
+    Owned attributes(PyObject_GenericGetDict(value, nullptr));
+    if (!attributes) return -1;
+    Owned entries_then(PyDict_Copy(value));
+    Owned attributes_then(PyDict_Copy(attributes.get()));
+    if (!entries_then || !attributes_then) return -1;
+    PyObject* both = PyTuple_Pack(2, entries_then.get(), attributes_then.get());
+    if (both == nullptr) return -1;
+    for (PyObject* each : {entries_then.get(), attributes_then.get()}) to_do_.push_back(each);
+    return kept(value, By::kEntriesAndAttributes, both, version_of(value));
+  }
+
   int take_opaque(PyObject* value) {
     ContentPart part{By::kMemory, Compared(value), {}};
     if (part.container.is_unsettled_array(value)) part.container.hold();
@@ -253,14 +410,56 @@ class ContentWalk {
     if (!(PyByteArray_CheckExact(value) || is_array(value)) || !hash_memory(value, &hash)) {
       part.by = By::kPickle;
       if (++pickled_ > kMostPickled) return 0;
-      const int answer = hash_pickle(value, &hash);
+      const int answer = take_pickle(value, &hash, &part.copy);
       if (answer != 1) return answer;
     }
     part.digest = hash.digest();
     return add(std::move(part));
   }
 
-  enum class Kind : std::uint8_t { kImmutable, kNamedTuple, kPlain, kOther };
+  // Holds the items of arrays of objects in `copy` where they cannot change; else they are in the pickle.
+  int take_pickle(PyObject* value, Hash* hash, Owned* copy) {
+    Hash with_addresses;
+    Owned arrays;
+    const int answer = hash_pickle(value, &with_addresses, &arrays);
+    if (answer != 1) return answer;
+    if (PyList_GET_SIZE(arrays.get()) > 0) {
+      *copy = items_of(arrays.get());
+      if (!*copy) return -1;
+      const int are_constant = cannot_change(copy->get());
+      if (are_constant < 0) return -1;
+      if (are_constant == 0) {
+        *copy = Owned();
+        return hash_pickle(value, hash, nullptr);
+      }
+    }
+    *hash = with_addresses;
+    return 1;
+  }
+
+  // 1 or 0; -1 with an exception set.
+  int cannot_change(PyObject* tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(tuple, i);
+      if (is_constant(item)) continue;
+      const Kind* kind = kind_of(Py_TYPE(item));
+      if (kind == nullptr) return -1;
+      if (*kind != Kind::kImmutable) return 0;
+    }
+    return 1;
+  }
+
+  enum class Kind : std::uint8_t {
+    kImmutable,
+    kNamedTuple,
+    kPlain,
+    kSlots,
+    kMapping,
+    kPlainDict,
+    kQueue,
+    kPartial,
+    kOther
+  };
 
   // Asks Python once for each class. Null with an exception set.
   Kind* kind_of(PyTypeObject* type) {
@@ -269,7 +468,12 @@ class ContentWalk {
     const std::tuple<PyObject**, const char*, Kind> questions[] = {
         {&slot_is_immutable, "is_immutable", Kind::kImmutable},
         {&slot_is_named_tuple, "is_named_tuple", Kind::kNamedTuple},
-        {&slot_has_plain_state, "has_plain_state", Kind::kPlain}};
+        {&slot_has_plain_state, "has_plain_state", Kind::kPlain},
+        {&slot_has_slots_alone, "has_slots_alone", Kind::kSlots},
+        {&slot_is_mapping, "is_mapping", Kind::kMapping},
+        {&slot_is_plain_dict, "is_plain_dict", Kind::kPlainDict},
+        {&slot_is_queue, "is_queue", Kind::kQueue},
+        {&slot_is_partial, "is_partial", Kind::kPartial}};
     Kind found = Kind::kOther;
     for (const auto& [slot, question, kind] : questions) {
       if (imported(slot, "fray._references", question) == nullptr) return nullptr;
@@ -283,24 +487,34 @@ class ContentWalk {
     return &(kinds_[cls] = found);
   }
 
+  static bool is_constant(PyObject* value) {
+    PyTypeObject* kind = Py_TYPE(value);
+    return kind == &PyLong_Type || kind == &PyUnicode_Type || kind == &PyFloat_Type || kind == &PyBool_Type ||
+           kind == &PyBytes_Type || value == Py_None;
+  }
+
   static bool is_all_constants(PyObject* tuple) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
-      PyTypeObject* kind = Py_TYPE(PyTuple_GET_ITEM(tuple, i));
-      if (kind != &PyLong_Type && kind != &PyUnicode_Type && kind != &PyFloat_Type && kind != &PyBool_Type &&
-          kind != &PyBytes_Type && kind != Py_TYPE(Py_None)) {
-        return false;
-      }
+      if (!is_constant(PyTuple_GET_ITEM(tuple, i))) return false;
     }
     return true;
   }
 
+  // Takes note of a container, with what was in it, and looks into that.
   int copied(PyObject* container, By by, PyObject* copy, std::uint64_t version = 0) {
+    if (copy != nullptr) to_do_.push_back(copy);
+    return kept(container, by, copy, version);
+  }
+
+  int kept(PyObject* container, By by, PyObject* copy, std::uint64_t version) {
     ContentPart part{by, Compared(container), Owned(copy)};
     part.version = version;
-    if (by == By::kAttributes) part.cls = Owned(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(container))));
+    const bool has_items = PyList_CheckExact(container) || PySet_CheckExact(container);
+    if (!has_items && !PyDict_CheckExact(container)) {
+      part.cls = Owned(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(container))));
+    }
     if (!part.copy || part.container.is_lost()) return -1;
-    if (by == By::kItems || by == By::kMembers) part.digest = digest_of_items(container).value_or(Digest());
-    to_do_.push_back(copy);
+    if (has_items) part.digest = digest_of_items(container).value_or(Digest());
     return add(std::move(part));
   }
 
@@ -397,20 +611,29 @@ int is_as_it_was(const ContentPart& then) {
   Owned container(Py_XNewRef(then.container.get()));
   if (!container) return 0;
   Hash hash;
+  Owned arrays;
   switch (then.by) {
     case ContentPart::By::kItems:
       return has_same_items(container.get(), then);
     case ContentPart::By::kMembers:
       return has_same_members(container.get(), then);
     case ContentPart::By::kEntries:
-      return has_same_version(container.get(), then.version) || has_same_entries(container.get(), then.copy.get());
+      return is_same_dict(container.get(), then);
     case ContentPart::By::kAttributes:
       return has_same_attributes(container.get(), then);
+    case ContentPart::By::kEntriesAndAttributes:
+      return has_same_entries_and_attributes(container.get(), then);
+    case ContentPart::By::kSlots:
+      return has_same_slots(container.get(), then);
+    case ContentPart::By::kPartial:
+      return has_same_parts(container.get(), then);
     case ContentPart::By::kMemory:
       if (!hash_memory(container.get(), &hash)) return 0;
       break;
     case ContentPart::By::kPickle:
-      if (const int answer = hash_pickle(container.get(), &hash); answer != 1) return answer;
+      if (const int answer = hash_pickle(container.get(), &hash, then.copy ? &arrays : nullptr); answer != 1) {
+        return answer;
+      }
       break;
   }
   return hash.digest() == then.digest;

@@ -1,8 +1,8 @@
 // Content: what is in a container, an array or another object at one moment, to tell later whether it still is.
 //
 // Lists, dicts, sets and plain objects are compared by the identity of what they have, all the way down; the memory of arrays
-// by its digest (memory_digests.h), and so are the addresses that a large list or set has; any other object by the digest of
-// its pickle. A MB of memory takes 0.15 ms the first two times, and 1 us from then on, while nobody writes to it. To pickle
+// by its digest (memory_digests.h), and so are the addresses that a large list or set or an array of objects has; any other
+// object by the digest of its pickle. A MB of memory takes 0.15 ms the first two times, and 1 us from then on, while nobody writes to it. To pickle
 // it for each call takes 20 to 100 times as long, and as long again where it arrives.
 //
 // Threading:  with the GIL, which is given up while the memory of a large array is hashed.
@@ -49,11 +49,21 @@ class Compared {
 };
 
 struct ContentPart {
-  enum class By : std::uint8_t { kItems, kMembers, kEntries, kAttributes, kMemory, kPickle };
+  enum class By : std::uint8_t {
+    kItems,
+    kMembers,
+    kEntries,
+    kAttributes,
+    kEntriesAndAttributes,
+    kSlots,
+    kPartial,
+    kMemory,
+    kPickle
+  };
   By by;
   Compared container;
-  Owned copy;                 // a tuple or a dict; null where only the digest is compared
-  Owned cls;                  // of an object whose attributes are compared
+  Owned copy;                 // a tuple or a dict; of a pickle the items of its arrays of objects, or null
+  Owned cls;                  // of an object that is no list, set or dict, and is not compared by its digest
   Digest digest;              // of large lists and sets: that of the addresses of their items
   std::uint64_t version = 0;  // of the dict, where Python counts its changes (3.11)
 };

@@ -67,6 +67,7 @@ Answer<Nothing> share(PythonRef* ref);
 Owned find_object(PythonClient* client, std::uint32_t epoch, ProcessId owner, std::uint64_t sequence);
 bool is_pickling();
 bool pickle_refers_to_main(BytesView pickle);
+Answer<Owned> plain_pickle(Any value);
 using PickleWatcherOrNone = Borrowed<"collections.abc.Callable[[bytes], bool]", PyCallable_Check, true>;
 void watch_pickles(PickleWatcherOrNone watcher);
 std::optional<PythonClient*> receiving_client();

@@ -87,6 +87,7 @@ void add_value_functions(nb::module_& module) {
       .def("is_pickling", is_pickling, "Whether this thread is pickling a value that goes to another process.")
       .def("refers_to_main", pickle_refers_to_main,
            "Whether a pickle refers to a class or function of the main script.", "pickle")
+      .def("plain_pickle", plain_pickle, "The pickle of plain data (plain_pickle.h); None of any other value.", "value")
       .def("receiving_client", receiving_client, "The client whose value this thread is unpickling.")
       .def("make_function", make_function, "What tasks call.", "kind", "payload", "name", "max_calls")
       .def("store_function", store_function,
@@ -119,6 +120,8 @@ void add_snapshot_functions(nb::module_& module) {
            "thing")
       .def("classes", snapshot_classes, "The classes that were added.")
       .def("addresses", snapshot_addresses, "The addresses of what is compared, of each as often as it is.")
+      .def("are_apart", snapshot_are_apart,
+           "Whether containers with so many items are compared, none of which is in two of the contents.", "least")
       .def("has_contents", snapshot_has_contents, "Whether containers, arrays or other objects are compared.")
       .def("holds", snapshot_holds, "Whether all that was added refers to what it referred to then.");
 }

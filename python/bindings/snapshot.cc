@@ -228,6 +228,7 @@ Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing) {
   if (!refers) return Raised();
   self->parts->has_contents = true;
   if (settle_array(self->parts, thing)) return refers;
+  ++self->parts->walks;
   const int answer = take_content(thing, &self->parts->contents, refers.get());
   if (answer < 0) return Raised();
   return answer == 1 ? std::move(refers) : Owned(Py_NewRef(Py_None));
@@ -264,6 +265,19 @@ Answer<Owned> snapshot_addresses(PythonSnapshot* self) {
     if (!address || PyList_Append(addresses.get(), address.get()) != 0) return Raised();
   }
   return addresses;
+}
+
+Answer<bool> snapshot_are_apart(PythonSnapshot* self, std::size_t least) {
+  if (self->parts == nullptr) return false;
+  std::size_t items = 0;
+  std::vector<PyObject*> containers;
+  for (const ContentPart& each : self->parts->contents) {
+    if (each.by == ContentPart::By::kPickle) return false;
+    if (each.copy) items += static_cast<std::size_t>(PyObject_Size(each.copy.get()));
+    if (self->parts->walks > 1) containers.push_back(each.container.get());
+  }
+  std::ranges::sort(containers);
+  return items >= least && std::ranges::adjacent_find(containers) == containers.end();
 }
 
 Answer<bool> snapshot_has_contents(PythonSnapshot* self) { return self->parts != nullptr && self->parts->has_contents; }

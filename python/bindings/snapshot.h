@@ -43,6 +43,7 @@ struct SnapshotParts {
   std::vector<ClassParts> classes;
   std::vector<Owned> imported;
   std::vector<ContentPart> contents;
+  std::size_t walks = 0;      // through contents; each comes to a container once
   bool has_contents = false;  // or arrays that a function refers to
 };
 
@@ -70,6 +71,9 @@ Answer<Owned> snapshot_add_content(PythonSnapshot* self, Any thing);
 Answer<Owned> snapshot_classes(PythonSnapshot* self);
 // The addresses (`id`) of the containers, arrays and other objects that are compared, of each as often as it is.
 Answer<Owned> snapshot_addresses(PythonSnapshot* self);
+// Whether containers with at least `least` items in all are compared, of which none is in two of the contents, and nothing by its
+// pickle, in which there could be one.
+Answer<bool> snapshot_are_apart(PythonSnapshot* self, std::size_t least);
 // Whether containers, arrays or other objects are compared.
 Answer<bool> snapshot_has_contents(PythonSnapshot* self);
 Answer<bool> snapshot_holds(PythonSnapshot* self);

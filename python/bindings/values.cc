@@ -7,6 +7,7 @@
 #include "array_types.h"
 #include "functions.h"
 #include "main_reference.h"
+#include "plain_pickle.h"
 #include "portable.h"
 #include "store/buffer_layout.h"
 #include "wire/actor.h"
@@ -262,9 +263,13 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
   return static_cast<bool>(whole_);
 }
 
-// Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. If its result refers to
-// `__main__`, which is another script in a worker, classes come with it; functions are then pickled by value.
+// Plain data is pickled here. Then Python's pickler is tried, because it is written in C and many times faster than
+// cloudpickle. If its result refers to `__main__`, which is another script in a worker, classes come with it; functions are
+// then pickled by value.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
+  whole_ = pickle_plain(value);
+  if (whole_) return take_whole();
+  if (PyErr_Occurred() != nullptr) return false;
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
   if (collector == nullptr) return false;
@@ -295,6 +300,10 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   }
   collector->buffers = nullptr;
   if (pickle_watcher != nullptr && !show_watcher(whole_.get())) return false;
+  return take_whole();
+}
+
+bool Encoded::take_whole() {
   encoding_ = buffers_.empty() ? wire::Encoding::kPickle : wire::Encoding::kPickleBuffers;
   auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get()));
   large_ = !buffers_.empty() || size > kInlineBytes;
@@ -685,6 +694,12 @@ void watch_pickles(PickleWatcherOrNone watcher) {
 bool is_pickling() { return pickling != nullptr; }
 
 bool pickle_refers_to_main(BytesView pickle) { return refers_to_main(pickle.bytes); }
+
+Answer<Owned> plain_pickle(Any value) {
+  Owned pickle = pickle_plain(value);
+  if (!pickle && PyErr_Occurred() != nullptr) return Raised();
+  return pickle ? std::move(pickle) : Owned(Py_NewRef(Py_None));
+}
 
 std::optional<PythonClient*> receiving_client() {
   if (unpickling == nullptr) return {};

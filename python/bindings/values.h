@@ -1,7 +1,7 @@
 // Encodes Python objects as values that travel, and decodes them.
 //
 // Simple values (None, bool, int of 64 bits, float, str, bytes, lists of refs) have encodings of their own; all else is pickled
-// (protocol 5), with cloudpickle where plain pickle cannot, or where the pickle would refer to `__main__`. Buffers of large
+// (plain_pickle.h, or protocol 5), with cloudpickle where plain pickle cannot, or where the pickle would refer to `__main__`. Buffers of large
 // arrays stay outside the pickle and are copied once, into shared memory.
 //
 // Threading:  any thread with the GIL. User code runs while pickling: no lock is held then.
@@ -54,6 +54,7 @@ class Encoded {
   bool pack(PythonClient* owner, PyObject* value, const char* what);
   bool take_refs(PythonClient* owner, PyObject* list);
   bool pickle(PythonClient* owner, PyObject* value, const char* what);
+  bool take_whole();  // the pickle
   bool bring_classes();
   bool dump(PyObject* function, PyObject* value, PyObject* callback);
   static bool became_object(PyObject* buffer);

@@ -119,6 +119,16 @@ def captured_values(fn: Any) -> list[tuple[str, Any]]:
     return found + [(name, fn.__globals__[name]) for name in fn.__code__.co_names if name in fn.__globals__]
 
 
+def _captured_by_all(fn: Any) -> Generator[tuple[str, Any], None, None]:
+    """Give what is pickled with a callable and with the functions that travel with it, each with its name."""
+    functions = [fn]
+    for one in functions:
+        for name, value in captured_values(one):
+            yield name, value
+            if type(value) is FunctionType and not is_importable(value) and value not in functions:
+                functions.append(value)
+
+
 def warn_of_large_function(fn: Any, size: int, take_buffer: Callable[[Any], bool] | None = None) -> None:
     """Warn of a function that takes `size` bytes, at the line of the program that has sent it.
 
@@ -150,7 +160,7 @@ def _large_function_message(fn: Any, size: int, take_buffer: Callable[[Any], boo
 
 def _largest_part(fn: Any, size: int, take_buffer: Callable[[Any], bool] | None) -> str | None:
     """Return the name of the largest value that is pickled with a function of `size` bytes."""
-    values = {name: value for name, value in captured_values(fn) if not isinstance(value, _SMALL)}
+    values = {name: value for name, value in _captured_by_all(fn) if not isinstance(value, _SMALL)}
     if len(values) <= 1:
         return next(iter(values), None)
     # That of a list or an object is without what is in it.

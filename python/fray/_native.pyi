@@ -268,6 +268,11 @@ class Snapshot:
     def addresses(self) -> Any:
         """The addresses of what is compared, of each as often as it is."""
 
+    def are_apart(self, least: int) -> bool:
+        """
+        Whether containers with so many items are compared, none of which is in two of the contents.
+        """
+
     def has_contents(self) -> bool:
         """Whether containers, arrays or other objects are compared."""
 
@@ -435,6 +440,9 @@ def is_pickling() -> bool:
 
 def refers_to_main(pickle: bytes) -> bool:
     """Whether a pickle refers to a class or function of the main script."""
+
+def plain_pickle(value: Any | None) -> Any:
+    """The pickle of plain data (plain_pickle.h); None of any other value."""
 
 def receiving_client() -> Client | None:
     """The client whose value this thread is unpickling."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from types import (
     BuiltinFunctionType,
     FunctionType,
     GetSetDescriptorType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodType,
     ModuleType,
 )
@@ -24,9 +27,14 @@ from fray.job.interruption import is_from_signal
 __all__ = [
     "References",
     "has_plain_state",
+    "has_slots_alone",
     "is_content",
     "is_immutable",
+    "is_mapping",
     "is_named_tuple",
+    "is_partial",
+    "is_plain_dict",
+    "is_queue",
     "is_told_by_identity",
     "note_classes",
     "reads_content",
@@ -42,10 +50,21 @@ _IMMUTABLE_BY_NAME = {
     "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},
+    "ipaddress": {"IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network"},
+    "pandas": {"Timedelta", "Timestamp"},
+    "pandas._libs.missing": {"NAType"},
+    "pandas._libs.tslibs.nattype": {"NaTType"},
+    "pandas._libs.tslibs.timedeltas": {"Timedelta"},
+    "pandas._libs.tslibs.timestamps": {"Timestamp"},
+    "pandas.api.typing": {"NAType", "NaTType"},
+    "pathlib": {"PosixPath", "PurePosixPath", "PureWindowsPath", "WindowsPath"},
+    "pathlib._local": {"PosixPath", "PurePosixPath", "PureWindowsPath", "WindowsPath"},
     "re": {"Pattern"},
     "uuid": {"UUID"},
+    "zoneinfo": {"ZoneInfo"},
 }
-"""By the names of their modules, which need not be imported for this. The zone of a time counts as immutable too.
+"""By the names of their modules, which need not be imported for this. The zone of a time counts as immutable too, and
+paths and networks, which note down what they have computed of themselves.
 
 Variables of threads and contexts are the same for whoever sees none of the values that they have here.
 """
@@ -69,7 +88,15 @@ _USUAL_DICT = (type(None), GetSetDescriptorType)
 """The attribute `__dict__` of a class, unless it makes one of its own."""
 
 
+_WORD = 8
+"""Bytes of an address in the memory of an object."""
+
+
 class _Plain:
+    pass
+
+
+class _PlainDict(dict[Any, Any]):
     pass
 
 
@@ -215,17 +242,65 @@ def _is_pickled_by_name(value: Any) -> bool:
         return False
 
 
+def is_mapping(kind: type[Any]) -> bool:
+    """Return whether objects of this class are dicts that have nothing besides their entries, and maybe a factory."""
+    return kind is Counter or kind is defaultdict
+
+
+def is_queue(kind: type[Any]) -> bool:
+    """Return whether objects of this class are queues of which nothing but their items can change."""
+    return kind is deque
+
+
+def is_partial(kind: type[Any]) -> bool:
+    """Return whether objects of this class are partial objects as `functools` makes them."""
+    return kind is partial
+
+
+def has_slots_alone(kind: type[Any]) -> bool:
+    """Return whether the memory of objects of this class has their slots and nothing else, all of which are pickled."""
+    own = kind.__mro__[:-1]
+    if not is_told_by_identity(kind) or kind.__dictoffset__ or kind.__itemsize__:
+        return False
+    if not all(base.__flags__ & _HEAP_TYPE and "__slots__" in base.__dict__ for base in own):
+        return False
+    words, rest = divmod(kind.__basicsize__ - object.__basicsize__, _WORD)
+    slots = sum(type(part) is MemberDescriptorType for base in own for part in base.__dict__.values())
+    return not rest and words == slots + (kind.__weakrefoffset__ > 0) and _is_pickled_with_all(kind)
+
+
 def has_plain_state(kind: type[Any]) -> bool:
     """Return whether objects of this class have their attributes and nothing else, and are pickled with all of them."""
+    return kind.__basicsize__ == _Plain.__basicsize__ and _has_usual_attributes(kind)
+
+
+def is_plain_dict(kind: type[Any]) -> bool:
+    """Return whether objects of this class are dicts with attributes and nothing else, all of which is pickled."""
+    return (
+        dict in kind.__mro__
+        and kind.__basicsize__ == _PlainDict.__basicsize__
+        and not any("items" in base.__dict__ for base in kind.__mro__[: kind.__mro__.index(dict)])
+        and _has_usual_attributes(kind)
+    )
+
+
+def _has_usual_attributes(kind: type[Any]) -> bool:
     own = kind.__mro__[:-1]
     return (
         is_told_by_identity(kind)
         and kind.__dictoffset__ != 0
-        and kind.__basicsize__ == _Plain.__basicsize__
         and not any(base.__dict__.get("__slots__") for base in own)
         and all(type(base.__dict__.get("__dict__")) in _USUAL_DICT for base in own)
-        and _is_pickled_as_usual(kind)
-        and kind.__getstate__ is object.__getstate__
+        and _is_pickled_with_all(kind)
+    )
+
+
+def _is_pickled_with_all(kind: type[Any]) -> bool:
+    """Return whether all that objects of this class have is pickled; of data classes with slots it is the fields."""
+    state = kind.__getstate__
+    return (
+        _is_pickled_as_usual(kind)
+        and (state is object.__getstate__ or getattr(state, "__module__", None) == "dataclasses")
         and not any(hasattr(kind, name) for name in ("__getnewargs__", "__getnewargs_ex__"))
         and kind not in copyreg.dispatch_table
     )

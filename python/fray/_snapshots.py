@@ -8,23 +8,47 @@ function that refers to anything else could change unnoticed. See `fray._class_s
 
 from __future__ import annotations
 
+import copyreg
 import io
 import pickle
 import sys
 from collections.abc import Sequence
 from itertools import chain
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fray._functions import globals_of, is_importable
 from fray._native import Snapshot, make_snapshot
 from fray._references import References, is_content, note_classes, referred_by, without_notes
 from fray.job.interruption import is_from_signal
 
-__all__ = ["Snapshot", "can_come_together", "has_shared_contents", "pickle_of", "snapshot_of"]
+__all__ = [
+    "FunctionState",
+    "Snapshot",
+    "can_come_together",
+    "has_shared_contents",
+    "pickle_of",
+    "snapshot_of",
+    "state_of",
+]
 
-_MOST_PICKLED_BYTES = 1 << 20
+_MOST_PICKLED_BYTES = 64 << 20
 """Of an object that is pickled to see whether it has changed; the memory of its arrays does not count."""
+_LARGE_ITEMS = 1000
+"""Of all containers that a function refers to: for fewer it is not worth looking where else they are."""
+
+
+class FunctionState(NamedTuple):
+    """A function at one moment.
+
+    Attributes:
+        snapshot: all that it refers to.
+        separate: the addresses of large lists, dicts and sets that functions have as globals, and that are nowhere
+            else in what travels with it, nor is any of their parts. Such a one can be pickled by itself.
+    """
+
+    snapshot: Snapshot
+    separate: frozenset[int]
 
 
 def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Snapshot | None:
@@ -38,6 +62,14 @@ def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Sna
     """
     found = _Found()
     return found.snapshot if found.take([thing], by_content) and found.can_come_apart(thing) else None
+
+
+def state_of(fn: FunctionType) -> FunctionState | None:
+    """Return the state of a function by value, or None where some of what it refers to could change unnoticed."""
+    found = _Found()
+    if not found.take([fn]) or not found.can_come_apart(fn):
+        return None
+    return FunctionState(found.snapshot, found.separate_globals(fn))
 
 
 def can_come_together(classes: Sequence[type[Any]]) -> bool:
@@ -110,6 +142,15 @@ class _Found:
             self.contents[id(content)] = content, inside
             refers.take_all(inside)  # functions and classes
         return True
+
+    def separate_globals(self, fn: FunctionType) -> frozenset[int]:
+        """Return the addresses of contents that can be pickled by themselves: see `FunctionState`."""
+        if not self.contents or not self.snapshot.are_apart(_LARGE_ITEMS):
+            return frozenset()
+        if any(inside for _, inside in self.contents.values()):  # functions, which may have them as globals too
+            return frozenset()
+        of_globals, others = _contents_of(fn)
+        return frozenset(of_globals - others)
 
     def can_come_apart(self, thing: object) -> bool:
         """Return whether what functions and classes have in common arrives as one, although each class comes alone.
@@ -186,17 +227,38 @@ def _take_function(fn: FunctionType, values: list[Any] | None, refers: Reference
     return True
 
 
-def pickle_of(thing: object) -> tuple[bytes, list[pickle.PickleBuffer]] | None:
-    """Return the pickle of an object, with the memory of its arrays; None where it cannot be pickled or is large."""
+def pickle_of(thing: object, by_address: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[Any]] | None:
+    """Return the pickle of an object, with the memory of its arrays; None where it cannot be pickled or is large.
+
+    Args:
+        thing: the object.
+        by_address: whether of arrays of objects, such as the texts of a data frame, the items are left out.
+
+    Returns:
+        The pickle, the memory outside of it, and the arrays whose items are not in it.
+    """
     buffers: list[pickle.PickleBuffer] = []
+    arrays: list[Any] = []
     file = _Bounded()
+    pickler = pickle.Pickler(file, 5, buffer_callback=buffers.append)
+    numpy = sys.modules.get("numpy")
+    if by_address and numpy is not None:
+
+        def reduced(array: Any) -> Any:
+            flags = array.flags
+            if array.dtype != object or not flags.forc:
+                return array.__reduce_ex__(5)
+            arrays.append(array)
+            return tuple, ((array.shape, flags.c_contiguous, flags.writeable),)
+
+        pickler.dispatch_table = {**copyreg.dispatch_table, numpy.ndarray: reduced}
     try:
-        pickle.Pickler(file, 5, buffer_callback=buffers.append).dump(thing)
+        pickler.dump(thing)
     except Exception as error:
         if is_from_signal(error.__traceback__):
             raise
         return None
-    return file.getvalue(), buffers
+    return file.getvalue(), buffers, arrays
 
 
 class _Bounded(io.BytesIO):

@@ -12,16 +12,18 @@ from typing import Any
 
 import fray
 
-VALUES = ["[1]", "{'a': 1}", "Settings()", "numpy.arange(3)", "[[1]]", "set()"]
+VALUES = ["[1]", "{'a': 1}", "Settings()", "numpy.arange(3)", "[[1]]", "set()", "Slots()", "collections.Counter('a')"]
 WAYS = ["run", "run", "map", "inside", "argument", "arguments", "method"]
 CALLS = 14
 HEAD = """
-import logging, numpy
+import collections, logging, numpy
 log = logging.getLogger("shared")
 count = 0
 class Settings:
     def __init__(self):
         self.values = [1]
+class Slots:
+    __slots__ = ("value",)
 """
 
 
@@ -87,6 +89,8 @@ def change(value: Any) -> None:
         value.add(len(value))
     elif hasattr(value, "values"):
         value.values.append(1)
+    elif hasattr(value, "__slots__"):
+        value.value = [1]
     else:
         value += 1
 

@@ -142,7 +142,7 @@ def test_closures_made_and_dropped_in_a_loop_never_meet_in_the_cache(ctx: Native
 
 
 STATE = """
-import array, collections, dataclasses, enum, typing
+import array, collections, dataclasses, enum, functools, typing, warnings
 from concurrent.futures import as_completed
 import numpy as np
 import pandas as pd
@@ -177,11 +177,21 @@ PAIRS = [Pair(n, [n]) for n in range(500)]
 SLOTTED = [Slotted([1])]
 WAYS = {"double": double, "level": Level.LOW}
 WEIGHTS = {"first": [np.ones(5000)]}
+SLOTS = [Slotted([n]) for n in range(2000)]
+COUNTS = collections.Counter(str(n % 300) for n in range(1000))
+GROUPS = collections.defaultdict(list, {n: [n] for n in range(300)})
+LATEST = collections.deque(range(100), maxlen=100)
+SCALED = [functools.partial(pow, 2)]
+TEXTS = pd.DataFrame({"text": pd.Series([f"text {n}" for n in range(40_000)], dtype=object)})
 
 def total(_=None):
     return (sum(NUMBERS), len(TABLE), TABLE.get(7), float(ARRAY.sum()), float(FRAME["a"].sum()), FRAME["b"][3],
             sum(map(sum, (record.values for record in RECORDS))), sum(pair.b[0] for pair in PAIRS),
-            WAYS["double"](4), WAYS["level"].value, float(WEIGHTS["first"][0].sum()), len(WAYS))
+            WAYS["double"](4), WAYS["level"].value, float(WEIGHTS["first"][0].sum()), len(WAYS), others())
+
+def others():
+    return (sum(one.value[0] for one in SLOTS), COUNTS["7"], COUNTS["none"], GROUPS[7], GROUPS.default_factory,
+            sum(LATEST), SCALED[0](3), TEXTS["text"][39_999], TEXTS.shape)
 
 def slotted(_=None):
     return SLOTTED[0].value, total()
@@ -207,6 +217,13 @@ CHANGES = [
     lambda: globals().update(double=lambda x: 3 * x) or WAYS.update(double=double),
     lambda: WEIGHTS["first"][0].__setitem__(1, 9.0),
     lambda: NUMBERS.__delitem__(slice(5, None)),
+    lambda: setattr(SLOTS[1234], "value", [5000]),
+    lambda: COUNTS.update(["7", "none"]),
+    lambda: GROUPS[7].append(8),
+    lambda: setattr(GROUPS, "default_factory", dict),
+    lambda: LATEST.append(1000),
+    lambda: SCALED.__setitem__(0, functools.partial(pow, 3)),
+    lambda: TEXTS.loc.__setitem__((39_999, "text"), "another"),
 ]
 """
 
@@ -215,6 +232,7 @@ CHANGES = [
 def test_changes_anywhere_in_the_state_of_a_script_are_seen_by_every_way_to_call(start_method: str) -> None:
     program = f"""{STATE}
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # the functions are large
     with NativeJobContext(cpus=2, start_method={start_method!r}) as ctx, fray.Executor(context=ctx) as pool:
         for change in [lambda: None, *CHANGES, *CHANGES[2::2]]:
             change()

@@ -10,6 +10,7 @@ import datetime
 import decimal
 import enum
 import gc
+import ipaddress
 import mmap
 import os
 import re
@@ -18,6 +19,7 @@ import sys
 import threading
 import typing
 import weakref
+import zoneinfo
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,7 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from fray._snapshots import snapshot_of
+from fray._snapshots import snapshot_of, state_of
 
 
 def reader(value: Any) -> Callable[[], Any]:
@@ -54,6 +56,29 @@ class Slotted:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+class Referred(Slotted):
+    """Objects with a slot of their own, one of the class above, and one for weak references."""
+
+    __slots__ = ("__own", "__weakref__")
+
+    def __init__(self, value: Any, own: Any) -> None:
+        super().__init__(value)
+        self.__own = own
+
+    def set_own(self, own: Any) -> None:
+        self.__own = own
+
+
+class Opaque:
+    """Objects that say themselves what of them is pickled."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __reduce__(self) -> Any:
+        return Opaque, self.parts
 
 
 @dataclasses.dataclass
@@ -91,8 +116,13 @@ class Strange(metaclass=Same):
         self.value = 1
 
 
-class Counted(dict[str, int]):
-    pass
+class Counted(dict[str, Any]):
+    note: Any
+
+
+def with_note(value: Counted, note: Any) -> Counted:
+    value.note = note
+    return value
 
 
 def structured() -> Any:
@@ -149,11 +179,97 @@ CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "what a frozen record holds": (lambda: Fixed([1]), lambda value: value.values.append(2)),
     "what a named tuple holds": (lambda: [Pair(1, [2])], lambda value: value[0].second.append(2)),
     "an entry of a subclass of dict": (lambda: Counted(a=1), lambda value: value.update(a=2)),
+    "an attribute of a subclass of dict": (lambda: Counted(a=1), lambda value: setattr(value, "note", 1)),
+    "a list in a subclass of dict": (lambda: Counted(a=[1]), lambda value: value["a"].append(2)),
+    "a list in an attribute of a subclass of dict": (
+        lambda: with_note(Counted(a=1), [1]),
+        lambda value: value.note.append(2),
+    ),
+    "an entry of an ordered dict": (lambda: collections.OrderedDict(a=1), lambda value: value.update(a=2)),
+    "the order of an ordered dict": (
+        lambda: collections.OrderedDict(a=1, b=2),
+        lambda value: value.move_to_end("a"),
+    ),
     "a queue": (lambda: collections.deque([1]), lambda value: value.append(2)),
     "an object of an odd class": (lambda: [Strange()], lambda value: setattr(value[0], "value", 2)),
     "a list that a method belongs to": (lambda: [1].append, lambda value: value(2)),
+    "an unset slot": (lambda: blank(Slotted), lambda value: setattr(value, "value", None)),
+    "a slot that goes": (lambda: Slotted(None), lambda value: delattr(value, "value")),
+    "a slot beside others": (lambda: [Referred(1, 2)], lambda value: value[0].set_own(2.0)),
+    "a slot of a base class": (lambda: [Referred(1, 2)], lambda value: setattr(value[0], "value", 1.0)),
+    "the class of an object with slots": (lambda: blank(Slotted), lambda value: setattr(value, "__class__", Alike)),
+    "a count": (lambda: collections.Counter("abca"), lambda value: value.update("a")),
+    "an entry for keys that were missing": (
+        lambda: collections.defaultdict(list, {1: [2]}),
+        lambda value: value[3],
+    ),
+    "a list in an entry": (lambda: collections.defaultdict(list, {1: [2]}), lambda value: value[1].append(3)),
+    "what makes entries": (
+        lambda: collections.defaultdict(list, {1: [2]}),
+        lambda value: setattr(value, "default_factory", None),
+    ),
+    "what an entry is made with": (
+        lambda: collections.defaultdict(partial(list, [1])),
+        lambda value: value.default_factory.args[0].append(2),
+    ),
+    "the order of a queue": (lambda: collections.deque([1, 2, 3], 5), lambda value: value.rotate()),
+    "a list in a queue": (lambda: collections.deque([[1]]), lambda value: value[0].append(2)),
+    "an argument of a partial object": (lambda: partial(print, [1], end=""), lambda value: value.args[0].append(2)),
+    "a keyword of a partial object": (
+        lambda: [partial(print, end="")],
+        lambda value: value[0].keywords.update(end="x"),
+    ),
+    "an attribute of a partial object": (lambda: partial(print), lambda value: setattr(value, "note", 1)),
+    "all of a partial object": (
+        lambda: partial(print, 1),
+        lambda value: value.__setstate__((print, (1.0,), {}, None)),
+    ),
+    "a text in an array of objects": (
+        lambda: numpy.array([f"text {n}" for n in range(50_000)], object),
+        lambda value: value.__setitem__(44_444, "other"),
+    ),
+    "an object for an equal one": (lambda: numpy.array([1, 2], object), lambda value: value.__setitem__(0, 1.0)),
+    "nothing in an array of objects": (lambda: numpy.array([1, 2], object), lambda value: value.__setitem__(0, None)),
+    "an object in columns": (
+        lambda: numpy.array([["a", "b"], ["c", "d"]], object, order="F"),
+        lambda value: value.__setitem__((1, 0), "b"),
+    ),
+    "an object of a view": (lambda: numpy.array(list("abcdef"), object)[::2], lambda value: value.__setitem__(1, "x")),
+    "the shape of an array of objects": (
+        lambda: numpy.array(list("abcd"), object),
+        lambda value: setattr(value, "shape", (2, 2)),
+    ),
+    "whether an array of objects can be written": (
+        lambda: numpy.array(list("abcd"), object),
+        lambda value: value.setflags(write=False),
+    ),
+    "a text in a column of objects": (
+        lambda: pandas.DataFrame({"a": range(50), "b": pandas.Series(["x"] * 50, dtype=object)}),
+        lambda value: value.loc.__setitem__((3, "b"), "y"),
+    ),
+    "a list in a column of objects": (
+        lambda: pandas.DataFrame({"a": [[1], [2]]}),
+        lambda value: value["a"][1].append(3),
+    ),
+    "a name in an index": (
+        lambda: pandas.Series(range(4), index=pandas.Index(list("abcd"), dtype=object)),
+        lambda value: setattr(value, "index", list("abce")),
+    ),
+    "one of many texts of an object": (
+        lambda: Opaque([f"text {n}" for n in range(300_000)]),
+        lambda value: value.parts[0].__setitem__(222_222, "other"),
+    ),
+    "one of very many lists": (lambda: [[n] for n in range(150_000)], lambda value: value[140_000].append(1)),
     "a list in itself": (lambda: in_itself([1]), lambda value: value[1].__setitem__(0, 2)),
 }
+
+
+class Alike:
+    __slots__ = ("value",)
+
+
+def blank(cls: type[Any]) -> Any:
+    return cls.__new__(cls)
 
 
 def in_itself(value: list[Any]) -> list[Any]:
@@ -173,11 +289,26 @@ def test_a_change_is_seen_of(what: str) -> None:
         [datetime.date(2026, 1, 2), decimal.Decimal("1.5"), Color.RED, numpy.float32(1), 1j, range(3), ...] * 1000,
         [Pair(n, (str(n), None)) for n in range(5000)],
         [Record(str(n), [n]) for n in range(5000)],
+        [Slotted(n) for n in range(5000)],
+        [Fixed([n]) for n in range(5000)],
+        [Referred(n, [n]) for n in range(5000)],
+        [partial(print, [n], end=str(n)) for n in range(5000)],
+        [Counted(a=n, b=[n]) for n in range(5000)],
+        [*map(Path, "abc"), *map(ipaddress.ip_address, range(3)), zoneinfo.ZoneInfo("UTC")] * 1000,
+        [pandas.Timestamp(2026, 1, 1), pandas.Timedelta(1, "s"), pandas.NaT, pandas.NA] * 1000,
+        collections.Counter(str(n % 500) for n in range(5000)),
+        collections.defaultdict(lambda: [0], {n: [n] for n in range(5000)}),
+        collections.deque([n] for n in range(5000)),
+        numpy.array([str(n) for n in range(50_000)], object),
+        numpy.array([decimal.Decimal(1), None, pandas.Timestamp(2026, 1, 1)], object),
+        pandas.DataFrame({"a": pandas.Series([str(n) for n in range(200_000)], dtype=object), "b": range(200_000)}),
+        Opaque([str(n) for n in range(200_000)]),
+        {str(n): {"n": [n]} for n in range(60_000)},
         {str(n): {"n": [n]} for n in range(5000)},
         pandas.DataFrame({"a": numpy.zeros(300_000)}),
         {"len": len, "dumps": collections.OrderedDict},
     ],
-    ids=lambda value: type(next(iter(value), None)).__name__,
+    ids=lambda value: f"{type(value).__name__} of {type(value[0] if isinstance(value, list) else None).__name__}",
 )
 def test_what_is_as_it_was_counts_as_unchanged(value: Any) -> None:
     assert holds(value, lambda _: gc.collect())
@@ -215,14 +346,33 @@ class Refusing:
         [1, [threading.Lock()]],
         Refusing(),
         Endless(),
-        [Slotted(n) for n in range(1001)],
-        [[] for _ in range(100_001)],
+        [Opaque(n) for n in range(1001)],
+        [[] for _ in range(1_000_001)],
         (item for item in ()),
     ],
     ids=["lock", "lock in a list", "refusing", "too large", "too many objects", "too many lists", "generator"],
 )
 def test_what_cannot_be_compared_has_no_snapshot(value: Any) -> None:
     assert snapshot_of(reader(value)) is None
+
+
+def test_a_text_at_the_address_of_an_earlier_one_is_a_change() -> None:
+    value = numpy.array(["0"], object)
+    state = snapshot_of(reader(value))
+    assert state is not None
+    for number in range(1, 1000):
+        value[0] = f"{number}"
+        assert not state.holds()
+
+
+def test_items_of_an_array_of_objects_are_held_no_longer_than_the_snapshot() -> None:
+    item = pandas.Timestamp(2026, 1, 1)
+    references = sys.getrefcount(item)
+    state = snapshot_of(reader(numpy.array([item] * 3, object)))
+    assert state is not None and state.holds()
+    del state
+    gc.collect()
+    assert sys.getrefcount(item) == references
 
 
 def test_lists_in_lists_are_followed_as_deep_as_they_go() -> None:
@@ -413,7 +563,7 @@ def test_a_change_in_what_a_class_reads_is_seen(change: str) -> None:
 
 
 CONSTANTS = """
-import contextvars, datetime, decimal, enum, logging, numpy, re, struct, threading, uuid
+import contextvars, datetime, decimal, enum, logging, numpy, pandas, pathlib, re, struct, threading, uuid
 from numpy import add, dot, where
 class Level(enum.Enum):
     A = 1
@@ -421,8 +571,8 @@ level = Level.A
 log, root = logging.getLogger("x"), logging.getLogger()
 pattern, day, price = re.compile("b"), datetime.date(2026, 1, 1), decimal.Decimal(1)
 number, here, variable = numpy.float64(2), threading.local(), contextvars.ContextVar("v")
-layout = struct.Struct("i")
-def use(): return level, log, root, pattern, day, price, number, here, variable, layout, add, dot, where
+layout, path, moment = struct.Struct("i"), pathlib.Path("a"), pandas.Timestamp(2026, 1, 1)
+def use(): return level, log, root, pattern, day, price, number, here, variable, layout, path, moment, add, dot, where
 """
 
 
@@ -632,3 +782,72 @@ def flags_of_memory(address: int) -> list[str]:
         elif is_inside and line.startswith("VmFlags:"):
             return line.split()[1:]
     raise AssertionError(f"no map has the address {address:x}")
+
+
+SEPARATE = """
+import functools, numpy, re
+table = list(range(2000))
+names = {str(n): n for n in range(2000)}
+seen = {1, 2}
+index = {"table": table}
+twice = [names, names]
+in_itself = [*range(2000)]
+in_itself.append(in_itself)
+array = numpy.zeros(2000)
+with_array = [array, *range(2000)]
+ways = {"helper": lambda: table, **dict.fromkeys(range(2000))}
+class Holder:
+    def __reduce__(self): return Holder, (), {"table": table}
+class Plain:
+    def __init__(self): self.table = table
+holder, plain = Holder(), Plain()
+def helper(): return table
+def alone(): return table, names, seen, array
+def by_a_helper(): return helper(), names
+def in_another(): return table, index
+def in_another_twice(): return twice, names
+def also_a_default(given=table): return table, names
+def also_an_attribute(): return table, names
+also_an_attribute.note = table
+def also_in_a_default(given=(1, [names])): return table, names
+def also_in_a_helper(): return also_a_default(), names
+def also_of_an_object(): return table, names, plain
+def perhaps_in_a_pickle(): return table, holder
+def beside_functions(): return table, ways
+def of_itself(): return in_itself
+def beside_an_array(): return table, with_array
+def small(): return seen
+def also_in_a_cell():
+    own = table
+    def inside(): return own, table, names
+    return inside
+also_in_a_cell = also_in_a_cell()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {
+        "alone": {"table", "names", "seen", "array"},
+        "by_a_helper": {"table", "names"},
+        "in_another": set(),
+        "in_another_twice": set(),
+        "also_a_default": {"names"},
+        "also_an_attribute": {"names"},
+        "also_in_a_default": set(),
+        "also_in_a_helper": {"names"},
+        "also_of_an_object": set(),
+        "perhaps_in_a_pickle": set(),
+        "beside_functions": set(),
+        "of_itself": {"in_itself"},
+        "beside_an_array": {"table", "with_array"},
+        "small": set(),
+        "also_in_a_cell": {"names"},
+    }.items(),
+)
+def test_what_is_a_global_and_nowhere_else_is_pickled_by_itself(name: str, expected: set[str]) -> None:
+    inside: dict[str, Any] = {"__name__": "__main__"}
+    exec(SEPARATE, inside)
+    state = state_of(inside[name])
+    names = {id(value): name for name, value in inside.items()}
+    assert {names[one] for one in (state.separate if state else ())} == expected

@@ -164,7 +164,7 @@ def test_a_function_is_not_found_when_the_content_of_a_container_has_changed(
         (value.update if hasattr(value, "update") else value.extend)(pickle.loads(value_before))
 
 
-OF_MAIN = type("OfMain", (), {"__module__": "__main__", "__slots__": ("value",)})
+OF_MAIN = type("OfMain", (list,), {"__module__": "__main__", "__slots__": ("value",)})
 
 
 @pytest.mark.parametrize("value", [[OF_MAIN()], threading.Lock(), (number for number in ())])

@@ -6,6 +6,7 @@ import functools
 import gc
 import operator
 import os.path
+import pickle
 import threading
 import weakref
 from collections.abc import Callable
@@ -108,10 +109,10 @@ def test_a_closure_over_a_container_or_an_object_is_pickled_once(table: Function
 
 
 def test_a_closure_over_what_can_change_unseen_is_pickled_every_time(table: FunctionTable) -> None:
-    class Slotted:
-        __slots__ = ("value",)
+    class Items(list[int]):
+        pass
 
-    held = Slotted()
+    held = Items()
 
     def read() -> object:
         return held
@@ -194,13 +195,27 @@ def test_a_function_with_a_large_pickle_becomes_an_object(
     assert loads_once(stored, pickles, lambda: of_calls(table, lambda: texts)) and stored
 
 
+def test_a_large_table_is_pickled_by_itself_and_is_the_same_for_all_functions_that_read_it(
+    table: FunctionTable, stored: Stored, pickles: list[bytes]
+) -> None:
+    inside: dict[str, Any] = {"__name__": "__main__", "texts": [f"text {number}" for number in range(200_000)]}
+    exec("def first(): return texts\ndef read(): return texts, first()", inside)
+    with pytest.warns(UserWarning, match="'texts'"):
+        table.handle(inside["read"], None, 0)
+    ((pickled, memory),) = stored
+    assert len(pickled) < 5000 and len(memory) == 1
+    fn = pickle.loads(pickled, buffers=memory)
+    one, other = fn()
+    assert one == inside["texts"] and one is other is fn.__globals__["texts"]
+
+
 def test_a_function_that_is_pickled_for_each_call_never_becomes_an_object(
     table: FunctionTable, stored: Stored, pickles: list[bytes]
 ) -> None:
-    class Slotted:
-        __slots__ = ("value",)
+    class Items(list[int]):
+        pass
 
-    held = Slotted(), numpy.zeros(1_000_000)
+    held = Items(), numpy.zeros(1_000_000)
 
     def read() -> object:
         return held
@@ -368,6 +383,19 @@ def test_the_warning_names_what_is_copied_and_not_the_array_that_is_shared(table
         return len(shared) + len(copied) + len(small)
 
     with pytest.warns(UserWarning, match="'copied'"):
+        table.handle(use, None, 0)
+
+
+def test_the_warning_names_the_value_of_a_helper(table: FunctionTable) -> None:
+    own, of_the_helper = [1], [str(number) for number in range(300_000)]
+
+    def helper() -> int:
+        return len(of_the_helper)
+
+    def use() -> int:
+        return len(own) + helper()
+
+    with pytest.warns(UserWarning, match="'of_the_helper'"):
         table.handle(use, None, 0)
 
 

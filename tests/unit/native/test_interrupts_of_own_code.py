@@ -101,6 +101,6 @@ def test_ctrl_c_in_the_search_for_packages_ends_what_it_was_meant_for(ctx: Nativ
     _native.watch_pickles(send_ctrl_c)
     try:
         with pytest.raises(KeyboardInterrupt):
-            ctx.put({"a": {1, 2}})
+            ctx.put({"a": {1, 2j}})
     finally:
         _native.watch_pickles(None)

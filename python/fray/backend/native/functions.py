@@ -8,7 +8,7 @@ So no stale closure runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pickle import PickleBuffer
 from types import FunctionType
@@ -21,7 +21,7 @@ from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
-from fray._snapshots import has_shared_contents, snapshot_of
+from fray._snapshots import has_shared_contents, state_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, IsPartial, is_cpp_function, is_own_partial
 from fray.backend.native.failures import can_pickle
 from fray.backend.native.retrying import Retrying
@@ -167,14 +167,14 @@ class FunctionTable:
             is_for_calls: whether the caller keeps what it gets for many calls.
             warns: whether a large function is warned of, because a program could do better.
         """
-        state = snapshot_of(fn) if type(fn) is FunctionType else None
-        shares = state is not None and has_shared_contents(state)
+        state = state_of(fn) if type(fn) is FunctionType else None
+        shares = state is not None and has_shared_contents(state.snapshot)
         # What is pickled for each call is sent once, while the pickles are equal; two objects never are.
         arrays = None if state is None and not is_for_calls else _Arrays()
         payload = dumps_functions(what, 5, _begin(arrays), shares=True) if shares else None
         if payload is None:
             state, shares = None if shares else state, False
-            payload = self._payload(what, arrays)
+            payload = self._payload(what, arrays, state.separate if state is not None and what is fn else ())
         if warns:
             _warn_if_large(fn, payload, arrays)
         if arrays is None:
@@ -189,7 +189,7 @@ class FunctionTable:
         # The table would hold what a large closure holds, after the program has dropped it.
         if is_for_calls and fn.__closure__ and _size_by_value(key, made) > _MOST_VALUE_BYTES // 2:
             return made
-        return self._by_value.note(key, state, made)
+        return self._by_value.note(key, state.snapshot, made)
 
     def _sent_once(
         self,
@@ -220,9 +220,9 @@ class FunctionTable:
         _warn_if_large(fn, payload, None)
         return self._made(payload, fn, name, max_calls)
 
-    def _payload(self, fn: Any, arrays: _Arrays | None = None) -> bytes:
+    def _payload(self, fn: Any, arrays: _Arrays | None = None, separate: Collection[int] = ()) -> bytes:
         try:
-            return _dumps(fn, arrays)
+            return _dumps(fn, arrays, separate)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
@@ -251,19 +251,26 @@ class FunctionTable:
 
 
 def _warn_if_large(fn: Any, payload: bytes, arrays: _Arrays | None) -> None:
-    if len(payload) > _LARGE_BYTES:
-        warn_of_large_function(fn, len(payload), None if arrays is None or not arrays.memory else _Arrays().take)
+    size = len(payload) + (arrays.pickled_bytes if arrays is not None else 0)
+    if size > _LARGE_BYTES:
+        warn_of_large_function(fn, size, _Arrays().take if arrays is not None and arrays.are_any_shared() else None)
 
 
 class _Arrays:
-    """The memory of a function's large arrays, which stays outside of its pickle.
+    """The memory of a function's large arrays, which stays outside of its pickle, and large pickles in it.
 
     Attributes:
-        memory: of each array.
+        memory: of each array, and each of these pickles.
+        pickled_bytes: of the latter.
     """
 
     def __init__(self) -> None:
         self.memory: list[memoryview] = []
+        self.pickled_bytes = 0
+
+    def are_any_shared(self) -> bool:
+        """Return whether workers have some of the memory in common: pickles they load, each of them."""
+        return any(type(memory.obj) is not bytes for memory in self.memory)
 
     def take(self, buffer: PickleBuffer) -> bool:
         """Take the memory of a large array; return whether it is to be in the pickle."""
@@ -274,6 +281,8 @@ class _Arrays:
         if memory.nbytes < _LARGE_BYTES:
             return True
         self.memory.append(memory)
+        if type(memory.obj) is bytes:
+            self.pickled_bytes += memory.nbytes
         return False
 
 
@@ -282,6 +291,7 @@ def _begin(arrays: _Arrays | None) -> Callable[[PickleBuffer], bool] | None:
     if arrays is None:
         return None
     arrays.memory.clear()
+    arrays.pickled_bytes = 0
     return arrays.take
 
 
@@ -324,8 +334,8 @@ def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
     return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[-2])
 
 
-def _dumps(fn: Any, arrays: _Arrays | None) -> bytes:
-    payload = dumps_functions(fn, 5, _begin(arrays))
+def _dumps(fn: Any, arrays: _Arrays | None, separate: Collection[int]) -> bytes:
+    payload = dumps_functions(fn, 5, _begin(arrays), separate=separate)
     if payload is None:
         from fray._by_value import dumps_for_workers, dumps_whole
 
