@@ -20,9 +20,9 @@ PyObject* slot_is_immutable = nullptr;
 PyObject* slot_is_named_tuple = nullptr;
 PyObject* slot_has_plain_state = nullptr;
 PyObject* slot_has_slots_alone = nullptr;
-PyObject* slot_is_mapping = nullptr;
+PyObject* slot_is_dict_of_collections = nullptr;
 PyObject* slot_is_plain_dict = nullptr;
-PyObject* slot_is_queue = nullptr;
+PyObject* slot_is_deque = nullptr;
 PyObject* slot_is_partial = nullptr;
 PyObject* slot_pickle_of = nullptr;
 
@@ -162,7 +162,7 @@ bool has_same_items(PyObject* list, const ContentPart& part) {
                      static_cast<std::size_t>(size) * sizeof(PyObject*)) == 0;
 }
 
-// Of a set or a queue. The order in which a set gives its members stays while nothing is added to it or removed.
+// Of a set or a deque. The order in which a set gives its members stays while nothing is added to it or removed.
 int has_same_members(PyObject* container, const ContentPart& part) {
   PyObject* then = part.copy.get();
   const Py_ssize_t size = PyTuple_GET_SIZE(then);
@@ -359,11 +359,11 @@ class ContentWalk {
         return see(value) ? take_attributes(value) : 1;
       case Kind::kSlots:
         return see(value) ? copied(value, By::kSlots, Slots(value).copy().release()) : 1;
-      case Kind::kMapping:
-        return see(value) ? take_mapping(value) : 1;
+      case Kind::kDictOfCollections:
+        return see(value) ? take_dict_of_collections(value) : 1;
       case Kind::kPlainDict:
         return see(value) ? take_dict_with_attributes(value) : 1;
-      case Kind::kQueue:
+      case Kind::kDeque:
         return see(value) ? copied(value, By::kMembers, PySequence_Tuple(value)) : 1;
       case Kind::kPartial:
         return see(value) ? copied(value, By::kPartial, parts_of_partial(value).release()) : 1;
@@ -380,7 +380,7 @@ class ContentWalk {
   }
 
   // The copy of a `defaultdict` is one too, so it has what to call for other keys.
-  int take_mapping(PyObject* value) {
+  int take_dict_of_collections(PyObject* value) {
     Owned factory = factory_of(value);
     if (!factory && PyErr_Occurred() != nullptr) return -1;
     if (factory) {
@@ -454,9 +454,9 @@ class ContentWalk {
     kNamedTuple,
     kPlain,
     kSlots,
-    kMapping,
+    kDictOfCollections,
     kPlainDict,
-    kQueue,
+    kDeque,
     kPartial,
     kOther
   };
@@ -470,9 +470,9 @@ class ContentWalk {
         {&slot_is_named_tuple, "is_named_tuple", Kind::kNamedTuple},
         {&slot_has_plain_state, "has_plain_state", Kind::kPlain},
         {&slot_has_slots_alone, "has_slots_alone", Kind::kSlots},
-        {&slot_is_mapping, "is_mapping", Kind::kMapping},
+        {&slot_is_dict_of_collections, "is_dict_of_collections", Kind::kDictOfCollections},
         {&slot_is_plain_dict, "is_plain_dict", Kind::kPlainDict},
-        {&slot_is_queue, "is_queue", Kind::kQueue},
+        {&slot_is_deque, "is_deque", Kind::kDeque},
         {&slot_is_partial, "is_partial", Kind::kPartial}};
     Kind found = Kind::kOther;
     for (const auto& [slot, question, kind] : questions) {

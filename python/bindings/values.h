@@ -1,8 +1,8 @@
 // Encodes Python objects as values that travel, and decodes them.
 //
-// Simple values (None, bool, int of 64 bits, float, str, bytes, lists of refs) have encodings of their own; all else is pickled
-// (plain_pickle.h, or protocol 5), with cloudpickle where plain pickle cannot, or where the pickle would refer to `__main__`. Buffers of large
-// arrays stay outside the pickle and are copied once, into shared memory.
+// Simple values (None, bool, int of 64 bits, float, str, bytes, lists of refs) have encodings of their own; all else is pickled:
+// plain data here (plain_pickle.h), the rest by Python's pickler (protocol 5), with cloudpickle where that cannot, or where the
+// pickle would refer to `__main__`. Buffers of large arrays stay outside the pickle and are copied once, into shared memory.
 //
 // Threading:  any thread with the GIL. User code runs while pickling: no lock is held then.
 // Ownership:  Encoded owns its bytes, buffers and counts of nested refs until they are moved on.

@@ -29,12 +29,12 @@ __all__ = [
     "has_plain_state",
     "has_slots_alone",
     "is_content",
+    "is_deque",
+    "is_dict_of_collections",
     "is_immutable",
-    "is_mapping",
     "is_named_tuple",
     "is_partial",
     "is_plain_dict",
-    "is_queue",
     "is_told_by_identity",
     "note_classes",
     "reads_content",
@@ -242,13 +242,13 @@ def _is_pickled_by_name(value: Any) -> bool:
         return False
 
 
-def is_mapping(kind: type[Any]) -> bool:
-    """Return whether objects of this class are dicts that have nothing besides their entries, and maybe a factory."""
+def is_dict_of_collections(kind: type[Any]) -> bool:
+    """Return whether objects of this class are dicts of `collections` that have entries, and maybe a factory, alone."""
     return kind is Counter or kind is defaultdict
 
 
-def is_queue(kind: type[Any]) -> bool:
-    """Return whether objects of this class are queues of which nothing but their items can change."""
+def is_deque(kind: type[Any]) -> bool:
+    """Return whether objects of this class are deques of which nothing but their items can change."""
     return kind is deque
 
 
