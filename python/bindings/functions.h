@@ -66,6 +66,9 @@ Owned extend_refs(Class methods);
 Answer<Nothing> share(PythonRef* ref);
 Owned find_object(PythonClient* client, std::uint32_t epoch, ProcessId owner, std::uint64_t sequence);
 bool is_pickling();
+// Calls the function, which makes pickles that are kept for other values than the one that is being pickled: they cannot have refs.
+Owned outside_values(Callback function);
+std::optional<PythonClient*> client_of_value(Any buffer_callback);
 bool pickle_refers_to_main(BytesView pickle);
 Answer<Owned> plain_pickle(Any value);
 using PickleWatcherOrNone = Borrowed<"collections.abc.Callable[[bytes], bool]", PyCallable_Check, true>;

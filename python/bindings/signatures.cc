@@ -85,6 +85,11 @@ void add_value_functions(nb::module_& module) {
       .def("watch_pickles", watch_pickles, "Calls the watcher with each value that is pickled, until it returns false.",
            "watcher")
       .def("is_pickling", is_pickling, "Whether this thread is pickling a value that goes to another process.")
+      .def("outside_values", outside_values,
+           "What the function returns, which makes pickles for later values; refs cannot be in these.", "function")
+      .def("client_of_value", client_of_value,
+           "The client for whose value the pickle is that is being made with this buffer_callback; None: for no value.",
+           "buffer_callback")
       .def("refers_to_main", pickle_refers_to_main,
            "Whether a pickle refers to a class or function of the main script.", "pickle")
       .def("plain_pickle", plain_pickle, "The pickle of plain data (plain_pickle.h); None of any other value.", "value")

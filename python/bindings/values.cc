@@ -19,7 +19,8 @@ namespace fray::python {
 namespace {
 
 // The side table of refs: ref_reduce fills it while a value is pickled, and nested refs are read from it while one is
-// unpickled. Pickling can run user code that pickles another value, so there is a stack of tables, one for each call.
+// unpickled. Pickling can run user code that pickles another value, so there is a stack of tables, one for each call. A context
+// without a table is of a pickle that is kept for other values.
 struct PickleContext {
   PythonClient* owner;
   std::vector<client::Object*>* nested;
@@ -55,7 +56,8 @@ PyObject* pickle_watcher = nullptr;  // a callable that gets the pickles of valu
 // Collects the out-of-band buffers of one pickle. It is a Python object because buffer_callback has to be a callable.
 struct CollectorObject {
   PyObject_HEAD vectorcallfunc call;
-  std::vector<Py_buffer>* buffers;
+  std::vector<Py_buffer>* buffers;  // null once the pickle is complete
+  PythonClient* owner;
 };
 
 // A true return value keeps a buffer inside the pickle: a small buffer, for which a place in shared memory would cost
@@ -275,12 +277,13 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (collector == nullptr) return false;
   collector->call = collector_call;
   collector->buffers = &buffers_;
+  collector->owner = owner;
   Owned callback(reinterpret_cast<PyObject*>(collector));
   ContextScope scope(&pickling, owner, &nested_);
 
   bool done = dump(slot_dumps, value, callback.get());
   if (!done && passes_through()) return false;
-  if (done && !bring_classes()) {
+  if (done && !bring_classes(owner)) {
     done = false;
     if (PyErr_Occurred() != nullptr && passes_through()) return false;
   }
@@ -329,7 +332,7 @@ bool Encoded::take_pickle(PythonClient* owner, PyObject* pickle, PyObject* buffe
 }
 
 // Whether nothing of the main script is missing in the pickle: where it refers to classes alone, they are put into it.
-bool Encoded::bring_classes() {
+bool Encoded::bring_classes(PythonClient* owner) {
   const auto names = names_in_main(content_of(whole_.get()));
   if (!names) return false;
   if (names->empty()) return true;
@@ -339,8 +342,8 @@ bool Encoded::bring_classes() {
     Owned text(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
     if (!list || !text || PyList_Append(list.get(), text.get()) != 0) return false;
   }
-  Owned made(PyObject_CallFunction(slot_with_classes, "OOn", whole_.get(), list.get(),
-                                   static_cast<Py_ssize_t>(buffers_.size())));
+  Owned made(PyObject_CallFunction(slot_with_classes, "OOnO", whole_.get(), list.get(),
+                                   static_cast<Py_ssize_t>(buffers_.size()), reinterpret_cast<PyObject*>(owner)));
   if (!made || made.get() == Py_None) return false;
   whole_ = std::move(made);
   return true;
@@ -646,7 +649,7 @@ PyObject* function_content(PythonClient* owner, std::string_view payload) {
 // ---- Nested refs ----
 
 Py_ssize_t note_nested_ref(PythonRef* ref) {
-  if (pickling == nullptr) {
+  if (!is_pickling()) {
     static PyObject* outside = nullptr;
     if (imported(&outside, "fray._ref_outside", "RefOutsideError") == nullptr) return -1;
     PyErr_SetString(outside,
@@ -691,7 +694,19 @@ void watch_pickles(PickleWatcherOrNone watcher) {
   Py_XSETREF(pickle_watcher, watcher.is_none() ? nullptr : Py_NewRef(watcher));
 }
 
-bool is_pickling() { return pickling != nullptr; }
+bool is_pickling() { return pickling != nullptr && pickling->nested != nullptr; }
+
+Owned outside_values(Callback function) {
+  ContextScope scope(&pickling, nullptr, nullptr);
+  return Owned(PyObject_CallNoArgs(function));
+}
+
+std::optional<PythonClient*> client_of_value(Any buffer_callback) {
+  if (Py_TYPE(buffer_callback.object) != collector_type) return {};
+  const auto& collector = *reinterpret_cast<CollectorObject*>(buffer_callback.object);
+  if (collector.buffers == nullptr) return {};
+  return reinterpret_cast<PythonClient*>(Py_NewRef(reinterpret_cast<PyObject*>(collector.owner)));
+}
 
 bool pickle_refers_to_main(BytesView pickle) { return refers_to_main(pickle.bytes); }
 

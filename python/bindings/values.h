@@ -55,7 +55,7 @@ class Encoded {
   bool take_refs(PythonClient* owner, PyObject* list);
   bool pickle(PythonClient* owner, PyObject* value, const char* what);
   bool take_whole();  // the pickle
-  bool bring_classes();
+  bool bring_classes(PythonClient* owner);
   bool dump(PyObject* function, PyObject* value, PyObject* callback);
   static bool became_object(PyObject* buffer);
   void clear_buffers();

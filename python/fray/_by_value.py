@@ -19,6 +19,7 @@ import cloudpickle
 
 from fray import _classes_by_value
 from fray._functions import globals_of, is_importable, pickling_by_value, send_main_by_value
+from fray._native import client_of_value
 from fray._reductions import REDUCTIONS
 from fray._references import is_content, reads_content
 from fray._shared_contents import share
@@ -75,6 +76,7 @@ class _WorkersPickler(_WholePickler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
         self._brought = _classes_by_value.Brought()
+        self._client = client_of_value(kwargs.get("buffer_callback"))
         self._functions: list[FunctionType] = []
         self._assigns = False
         self._has_whole_classes = False
@@ -89,7 +91,7 @@ class _WorkersPickler(_WholePickler):
                 self._functions.append(obj)
                 self._check_globals()
         elif issubclass(kind, type) and not is_importable(obj):
-            reduced = _classes_by_value.reduced(obj, dumps_classes, self._brought)
+            reduced = _classes_by_value.reduced(obj, dumps_classes, self._brought, self._client)
             self._has_whole_classes = self._has_whole_classes or (reduced is None and obj.__module__ != "builtins")
             self._check_globals()
         return reduced or super().reducer_override(obj)

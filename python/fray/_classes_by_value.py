@@ -17,19 +17,24 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from fray import _shared_contents
 from fray._functions import MAIN_MODULES, is_importable, thing_in_main
-from fray._native import note_class
+from fray._large_parts import LEAST_BYTES, LargePart, part_for
+from fray._native import note_class, outside_values
 from fray._recent import Recent
 from fray._references import is_told_by_identity
 from fray._snapshots import Snapshot, can_come_together, snapshot_of
 
+if TYPE_CHECKING:
+    from fray._native import Client
+
 __all__ = ["Brought", "drop_if_separate", "forget", "load", "load_value", "reduced", "set_state", "wrapped"]
 
-Reduced = tuple[Callable[..., Any], tuple[tuple[bytes, ...], bytes]]
+Reduced = tuple[Callable[..., Any], tuple[tuple[bytes, ...], "bytes | LargePart"]]
 
 _MARK_BYTES = 8
 _MOST_BYTES = 16 << 20
@@ -42,15 +47,30 @@ class _Sent:
     Attributes:
         state: see `fray._class_state`.
         token: of that state.
-        reduced: how pickle is to bring it; None until it is asked for.
+        tokens: its token, and those of the classes that it refers to.
+        data: the pickle of all of them; nothing until it is asked for.
+        part: what stood for it in the last value.
     """
 
-    __slots__ = ("reduced", "state", "token")
+    __slots__ = ("data", "part", "state", "token", "tokens")
 
-    def __init__(self, state: Snapshot, token: bytes, reduced: Reduced | None = None) -> None:
+    def __init__(self, state: Snapshot, token: bytes) -> None:
         self.state = state
         self.token = token
-        self.reduced = reduced
+        self.tokens: tuple[bytes, ...] = ()
+        self.data = b""
+        self.part: LargePart | None = None
+
+    def note(self, tokens: tuple[bytes, ...], data: bytes, part: LargePart | None = None) -> None:
+        """Note what there is of the class in this state."""
+        self.tokens, self.data, self.part = tokens, data, part
+
+    def pickle_for(self, client: Client | None) -> bytes | LargePart:
+        """Return the pickle, or what stands for it in a value that this client sends."""
+        if client is None or len(self.data) < LEAST_BYTES:
+            return self.data
+        self.part = part_for(client, self.part, self.data)
+        return self.part or self.data
 
 
 class Brought:
@@ -81,13 +101,16 @@ _having: set[bytes] = set()
 _NO_TOKEN = b""
 
 
-def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: Brought) -> Reduced | None:
+def reduced(
+    cls: type[Any], dumps: Callable[[object], bytes], brought: Brought, client: Client | None = None
+) -> Reduced | None:
     """Return how pickle is to bring a class, None where cloudpickle has to look at it for each value.
 
     Args:
         cls: the class.
         dumps: pickles it by value.
         brought: what the same pickle brings before; this class is added.
+        client: sends the value that is pickled; None for a pickle that no refs can be in.
 
     Raises:
         Exception: the class cannot be pickled.
@@ -97,25 +120,25 @@ def reduced(cls: type[Any], dumps: Callable[[object], bytes], brought: Brought) 
         return None
     if sent.token in brought.tokens:
         return load, ((sent.token,), b"")
-    if sent.reduced is None or not _has_tokens_of_now(sent):
+    if not sent.data or not _has_tokens_of_now(sent):
         classes = sent.state.classes()
         all_sent = [_sent_as(inner) for inner in classes]
         if None in all_sent:
             return None
         try:
-            data = dumps(classes)
+            data: bytes = outside_values(partial(dumps, classes))
         except _shared_contents.NotSharedError:
             _sent[cls] = None
             return None
-        sent.reduced = load, (tuple(each.token for each in all_sent if each), data)
+        sent.note(tuple(each.token for each in all_sent if each), data)
         _sent.keep(cls, sent)
     if sent.state.has_contents():
         having = {**brought.having, sent.token: cls}
         if len(having) > 1 and not _can_come_together(having):
             return None
         brought.having = having
-    brought.tokens.update(sent.reduced[1][0])
-    return sent.reduced
+    brought.tokens.update(sent.tokens)
+    return load, (sent.tokens, sent.pickle_for(client))
 
 
 def _can_come_together(having: dict[bytes, type[Any]]) -> bool:
@@ -126,14 +149,13 @@ def _can_come_together(having: dict[bytes, type[Any]]) -> bool:
 
 def _has_tokens_of_now(sent: _Sent) -> bool:
     """Return whether the classes that this one refers to have no newer tokens, which the table may have given them."""
-    tokens = sent.reduced[1][0] if sent.reduced else ()
-    if len(tokens) == 1:
+    if len(sent.tokens) == 1:
         return True
     inner = [_sent[cls] for cls in sent.state.classes()]
-    return all(one is not None and one.token == token for one, token in zip(inner, tokens, strict=True))
+    return all(one is not None and one.token == token for one, token in zip(inner, sent.tokens, strict=True))
 
 
-def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
+def load(tokens: tuple[bytes, ...], data: bytes | LargePart) -> type[Any]:
     """Return the class with the first of the tokens; the counterpart of `reduced`.
 
     Without data it is there already: the same pickle has brought it. If another thread has loaded another state of it
@@ -145,29 +167,35 @@ def load(tokens: tuple[bytes, ...], data: bytes) -> type[Any]:
         if mark in _having:
             note_class(False)
         return known
+    part = data if isinstance(data, LargePart) else None
+    pickled: bytes = part.take() if part else data
     note_class(True)
-    classes: list[type[Any]] = pickle.loads(data)
+    classes: list[type[Any]] = pickle.loads(pickled)
     for cls, token in zip(classes, tokens, strict=True):
         _note(cls, token)
     first = classes[0]
     sent = _sent[first]
     if sent is not None:
-        sent.reduced = load, (tokens, data)
+        sent.note(tokens, pickled, part)
         _sent.keep(first, sent)
     return first
 
 
 def wrapped(
-    pickled: bytes, classes: Mapping[str, type[Any]], buffers: int, dumps: Callable[[object], bytes]
+    pickled: bytes,
+    classes: Mapping[str, type[Any]],
+    buffers: int,
+    dumps: Callable[[object], bytes],
+    client: Client | None = None,
 ) -> bytes | None:
     """Return a pickle of the same value as `pickled` that brings these classes, by which name it refers to each.
 
     None where cloudpickle has to look at one of them for each value.
     """
-    parts: dict[str, tuple[tuple[bytes, ...], bytes]] = {}
+    parts: dict[str, tuple[tuple[bytes, ...], bytes | LargePart]] = {}
     brought = Brought()
     for name, cls in classes.items():
-        one = reduced(cls, dumps, brought)
+        one = reduced(cls, dumps, brought, client)
         if one is None:
             return None
         parts[name] = one[1]
@@ -200,7 +228,9 @@ class _Unpickler(pickle.Unpickler):
         return super().find_class(module_name, global_name)
 
 
-def load_value(pickled: bytes, brought: Mapping[str, tuple[tuple[bytes, ...], bytes]], *buffers: Any) -> Any:
+def load_value(
+    pickled: bytes, brought: Mapping[str, tuple[tuple[bytes, ...], bytes | LargePart]], *buffers: Any
+) -> Any:
     """Return the value; the counterpart of `wrapped`."""
     classes = {name: load(*one) for name, one in brought.items()}
     if all(thing_in_main(name) is cls for name, cls in classes.items()):
@@ -296,4 +326,4 @@ def _show_in_main(cls: type[Any]) -> None:
 
 
 def _size_of(sent: _Sent) -> int:
-    return len(sent.reduced[1][1]) if sent.reduced else 0
+    return len(sent.data)

@@ -20,13 +20,15 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fray._functions import MAIN_MODULES, globals_of, is_importable, names_in, pickling_by_value, thing_in_main
-from fray._native import plain_pickle
+from fray._native import client_of_value, plain_pickle
 from fray._reductions import REDUCTIONS
 from fray._references import is_content, reads_content
 from fray.job.interruption import is_from_signal
 
 if TYPE_CHECKING:
     from fray._classes_by_value import Brought
+    from fray._function_parts import PartsOfValue
+    from fray._native import Client
 
 __all__ = ["dumps", "with_classes"]
 
@@ -63,24 +65,41 @@ def dumps(
     """
     if _sends_modules_by_value():
         return None
+    client = client_of_value(buffer_callback)
+    size = _Size(buffer_callback) if client is not None else None
     with io.BytesIO() as file, pickling_by_value():
         try:
-            pickler = _Pickler(file, protocol, buffer_callback=buffer_callback, shares=shares, separate=separate)
+            pickler = _Pickler(
+                file, protocol, buffer_callback=size or buffer_callback, shares=shares, separate=separate, client=client
+            )
             pickler.dump(value)
         except Exception as error:
             if is_from_signal(error.__traceback__):
                 raise
             return None
-        return file.getvalue()
+        return file.getvalue() if size is None or pickler.are_parts_apart(size.bytes + file.tell()) else None
 
 
-def with_classes(pickled: bytes, names: list[str], buffers: int) -> bytes | None:
+class _Size:
+    """A `buffer_callback` that counts the bytes that it is given."""
+
+    def __init__(self, take: Callable[[Any], object] | None) -> None:
+        self.bytes = 0
+        self._take = take
+
+    def __call__(self, buffer: pickle.PickleBuffer) -> object:
+        self.bytes += memoryview(buffer).nbytes
+        return self._take(buffer) if self._take is not None else None
+
+
+def with_classes(pickled: bytes, names: list[str], buffers: int, client: Client) -> bytes | None:
     """Return a pickle of the same value that brings the classes of the main script to which `pickled` refers.
 
     Args:
         pickled: what plain pickle has made of the value.
         names: by which it refers to the main script.
         buffers: the number of its buffers outside.
+        client: sends the value, which is just being pickled.
 
     Returns:
         None where some of these names are no classes, or classes that may change unnoticed.
@@ -90,7 +109,7 @@ def with_classes(pickled: bytes, names: list[str], buffers: int) -> bytes | None
         return None
     from fray._classes_by_value import wrapped
 
-    return wrapped(pickled, things, buffers, _dumps_class)
+    return wrapped(pickled, things, buffers, _dumps_class, client)
 
 
 class _Pickled:
@@ -108,8 +127,12 @@ class _NotPlainError(Exception):
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, *args: Any, shares: bool, separate: Collection[int], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, shares: bool, separate: Collection[int], client: Client | None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self._client = client
+        self._parts: PartsOfValue | None = None
         self._shares = shares
         self._separate: dict[int, Any] = dict.fromkeys(separate)
         self._globals: dict[int, dict[str, Any]] = {}
@@ -121,7 +144,7 @@ class _Pickler(pickle.Pickler):
         """Say how a function or a module travels; all that plain pickle can do is left to it."""
         kind: type[Any] = type(obj)  # pyright: ignore[reportUnknownVariableType]
         if kind is FunctionType:
-            return NotImplemented if is_importable(obj) else self._reduced(obj)
+            return NotImplemented if is_importable(obj) else self._as_part(obj) or self._reduced(obj)
         if kind is ModuleType:
             return import_module, (_checked_name(obj),)
         if issubclass(kind, type):
@@ -139,11 +162,25 @@ class _Pickler(pickle.Pickler):
         from fray._classes_by_value import Brought, reduced
 
         self._brought = self._brought or Brought()
-        found = reduced(cls, _dumps_class, self._brought)
+        found = reduced(cls, _dumps_class, self._brought, self._client)
         if found is None:
             raise _NotPlainError
         self._check_globals()
         return found
+
+    def _as_part(self, fn: FunctionType) -> Any:
+        """Return how a function comes that is an object of its own; None for others."""
+        if self._client is None:
+            return None
+        if self._parts is None:
+            from fray._function_parts import PartsOfValue
+
+            self._parts = PartsOfValue(self._client)
+        return self._parts.reduced(fn)
+
+    def are_parts_apart(self, size: int) -> bool:
+        """Return whether the functions in a value of `size` bytes that are objects have nothing in common with the rest."""
+        return self._parts is None or self._parts.end_value(self._functions, self._assigns, size, self.memo)
 
     def _check_globals(self) -> None:
         """Refuse what shares globals with the methods of classes, which have globals of their own."""

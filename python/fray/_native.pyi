@@ -438,6 +438,16 @@ def watch_pickles(watcher: Callable[[bytes], bool] | None) -> None:
 def is_pickling() -> bool:
     """Whether this thread is pickling a value that goes to another process."""
 
+def outside_values(function: Callable[[], object]) -> Any:
+    """
+    What the function returns, which makes pickles for later values; refs cannot be in these.
+    """
+
+def client_of_value(buffer_callback: Any | None) -> Client | None:
+    """
+    The client for whose value the pickle is that is being made with this buffer_callback; None: for no value.
+    """
+
 def refers_to_main(pickle: bytes) -> bool:
     """Whether a pickle refers to a class or function of the main script."""
 

@@ -45,6 +45,11 @@ class SentFunctions(Recent[Any, "tuple[Snapshot | None, M]"]):
             return made
         return made if type(fn) is FunctionType and state.holds() else None
 
+    def find_same(self, key: Any) -> M | None:
+        """Return what was made under a key that has the address of an object, if it is the same, and is unchanged."""
+        entry = self[key]
+        return entry[1] if entry is not None and entry[0] is not None and entry[0].holds() else None
+
     def note(self, key: Any, state: Snapshot | None, made: M) -> M:
         """Keep and return what was made of a function in this state; None for one that is sent by name."""
         return self.keep(key, (state, made))[1]

@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
-from fray._native import Snapshot, make_snapshot, plain_pickle
+from fray._native import Snapshot, make_snapshot, outside_values, plain_pickle
 from fray._recent import Recent
 
 __all__ = ["NotSharedError", "SharedContent", "forget", "load_content", "share"]
@@ -76,7 +77,7 @@ def share(value: Any, dumps: Callable[[Any], bytes | None]) -> SharedContent:
     sent = _sent[id(value)]
     if sent is None or not sent.state.holds():
         state = make_snapshot()
-        data = None if state.add_content(value) is None else plain_pickle(value) or dumps(value)
+        data = None if state.add_content(value) is None else plain_pickle(value) or outside_values(partial(dumps, value))
         if data is None or len(data) > _LARGE_BYTES:
             raise NotSharedError
         mark = os.urandom(_MARK_BYTES) if sent is None else sent.token[:_MARK_BYTES]

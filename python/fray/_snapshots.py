@@ -13,12 +13,13 @@ import io
 import pickle
 import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
-from types import FunctionType
+from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType
 from typing import Any, NamedTuple
 
 from fray._functions import globals_of, is_importable
-from fray._native import Snapshot, make_snapshot
+from fray._native import Snapshot, make_snapshot, outside_values
 from fray._references import References, is_content, note_classes, referred_by, without_notes
 from fray.job.interruption import is_from_signal
 
@@ -27,6 +28,7 @@ __all__ = [
     "Snapshot",
     "can_come_together",
     "has_shared_contents",
+    "owner_of",
     "pickle_of",
     "snapshot_of",
     "state_of",
@@ -45,10 +47,12 @@ class FunctionState(NamedTuple):
         snapshot: all that it refers to.
         separate: the addresses of large lists, dicts and sets that functions have as globals, and that are nowhere
             else in what travels with it, nor is any of their parts. Such a one can be pickled by itself.
+        assigns: whether the function, or one that travels with it, assigns globals.
     """
 
     snapshot: Snapshot
     separate: frozenset[int]
+    assigns: bool
 
 
 def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Snapshot | None:
@@ -64,12 +68,19 @@ def snapshot_of(thing: FunctionType | type[Any], by_content: bool = True) -> Sna
     return found.snapshot if found.take([thing], by_content) and found.can_come_apart(thing) else None
 
 
-def state_of(fn: FunctionType) -> FunctionState | None:
-    """Return the state of a function by value, or None where some of what it refers to could change unnoticed."""
+def state_of(fn: Any) -> FunctionState | None:
+    """Return the state of a function by value, or None where some of what it refers to could change unnoticed.
+
+    Args:
+        fn: the function; or another callable, such as a method of an object, with that object.
+    """
     found = _Found()
+    if type(fn) is not FunctionType:
+        is_told = found.take_callable(fn)
+        return FunctionState(found.snapshot, frozenset(), found.assigns) if is_told else None
     if not found.take([fn]) or not found.can_come_apart(fn):
         return None
-    return FunctionState(found.snapshot, found.separate_globals(fn))
+    return FunctionState(found.snapshot, found.separate_globals(fn), found.assigns)
 
 
 def can_come_together(classes: Sequence[type[Any]]) -> bool:
@@ -88,6 +99,11 @@ def _has_contents(cls: type[Any]) -> bool:
     return not found.take([cls]) or bool(found.contents)
 
 
+def owner_of(fn: Any) -> Any:
+    """Return the object of a bound method, or the callable itself."""
+    return fn.__self__ if type(fn) in (MethodType, BuiltinMethodType, MethodWrapperType) else fn
+
+
 class _Found:
     """What functions and classes refer to.
 
@@ -101,6 +117,27 @@ class _Found:
         self.snapshot = make_snapshot()
         self.assigns = False
         self.contents: dict[int, tuple[Any, list[Any]]] = {}
+
+    def take_callable(self, fn: Any) -> bool:
+        """Take a callable that is no function; return False where it could change unnoticed, or has to come with classes.
+
+        What it has and the classes that it uses come apart in any case, so lists that both have arrive as two. Functions
+        that it has may not have such lists.
+        """
+        refers = References()
+        refers.take_all([owner_of(fn), fn.__func__] if type(fn) is MethodType else [owner_of(fn)])
+        if not self._take_contents(refers):
+            return False
+        self.snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
+        if not self.take(refers.by_value):
+            return False
+        classes = self.snapshot.classes()
+        if not classes or self.assigns:
+            return not classes
+        if not any(any(_contents_of(cls)) for cls in classes):
+            return True
+        inside = chain(*(inside for _, inside in self.contents.values()))
+        return not any(type(inner) is FunctionType for inner in inside) and can_come_together(classes)
 
     def take(self, things: Sequence[Any], by_content: bool = True) -> bool:
         """Take all that the functions and classes refer to; return False where that could change unnoticed."""
@@ -253,7 +290,7 @@ def pickle_of(thing: object, by_address: bool = False) -> tuple[bytes, list[pick
 
         pickler.dispatch_table = {**copyreg.dispatch_table, numpy.ndarray: reduced}
     try:
-        pickler.dump(thing)
+        outside_values(partial(pickler.dump, thing))
     except Exception as error:
         if is_from_signal(error.__traceback__):
             raise

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection
 from functools import partial
 from pickle import PickleBuffer
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from fray import _native
@@ -21,7 +21,7 @@ from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
-from fray._snapshots import has_shared_contents, state_of
+from fray._snapshots import FunctionState, has_shared_contents, owner_of, state_of
 from fray.backend.native.detours import HoldsRefs, IsCpp, IsPartial, is_cpp_function, is_own_partial
 from fray.backend.native.failures import can_pickle
 from fray.backend.native.retrying import Retrying
@@ -70,6 +70,8 @@ class FunctionTable:
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
         self._newly_by_name = self._by_name.get  # without a look into the older half
         self._by_value: SentFunctions[Any] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
+        self._comes_again: Recent[int, bool] = Recent(_MOST_NAME_BYTES, lambda _, __: _ENTRY_BYTES)
+        """By the addresses of objects whose methods were sent, and of other callables: whether to compare them from now on."""
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         """Return (native handle, whether it is a generator function) of `fn`.
@@ -84,7 +86,7 @@ class FunctionTable:
         try:
             known = self._newly_by_name(key) or self._by_value.find(fn, key) or self._by_name[key]
         except TypeError:  # not hashable: a callable object with __eq__
-            return self._pickled(fn, name, max_calls)
+            return self._callable(fn, name, max_calls)
         if known is not None:
             return known
         if is_importable(fn):
@@ -102,7 +104,7 @@ class FunctionTable:
                 return self._by_value.find(fn.fn, key) or self._by_value_of(key, fn.fn, fn, name, max_calls)
             if is_own_partial(fn):
                 raise IsPartial
-            return self._pickled(fn, name, max_calls)
+            return self._callable(fn, name, max_calls)
         return self._by_value_of(key, fn, fn, name, max_calls)
 
     def for_calls(
@@ -123,13 +125,17 @@ class FunctionTable:
         if type(fn) is Frozen or is_cpp_function(fn) or is_importable(fn):
             return None
         comes_along = carrier is not None and not is_importable(carrier)
-        key = (carrier, fn, name, max_calls) if comes_along else (fn, None, max_calls)
-        known = self._by_value.find(fn, key) if type(fn) is FunctionType else None
+        what = partial(carrier, fn) if carrier is not None and comes_along else fn
+        label = name if comes_along else None
+        is_function = type(fn) is FunctionType
+        key = (carrier, fn, label, max_calls) if comes_along else (fn, None, max_calls)
+        known = self._by_value.find(fn, key) if is_function else None
         if known is None:
-            what = partial(carrier, fn) if carrier is not None and comes_along else fn
-            label = name if comes_along else None
             try:
-                known = self._by_value_of(key, fn, what, label, max_calls, is_for_calls=True, warns=carrier is None)
+                if is_function or comes_along:
+                    known = self._by_value_of(key, fn, what, label, max_calls, is_for_calls=True, warns=carrier is None)
+                else:
+                    known = self._callable(fn, None, max_calls, is_for_calls=True, warns=carrier is None)
             except (HoldsRefs, SerializationError):
                 return None
         if carrier is None or comes_along:
@@ -147,6 +153,22 @@ class FunctionTable:
         whole = partial(self._payload, fn.fn)
         handle, _ = self._sent_once(payload, arrays, whole, fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
+
+    def _callable(
+        self, fn: Any, name: str | None, max_calls: int, *, is_for_calls: bool = False, warns: bool = True
+    ) -> tuple[Any, bool]:
+        """Return what `handle` does for a callable that is no function, such as a method of an object."""
+        owner = owner_of(fn)
+        what = id(fn.__func__) if type(fn) is MethodType else name_of(fn)
+        key = (id(owner), what, name, max_calls)
+        known = self._by_value.find_same(key)
+        if known is not None:
+            return known
+        compares = self._comes_again[id(owner)]
+        state = state_of(fn) if compares else None
+        if compares is None or (compares and state is None):
+            self._comes_again.keep(id(owner), compares is None)
+        return self._sent(key, fn, fn, name, max_calls, state, is_for_calls=is_for_calls, warns=warns)
 
     def _by_value_of(
         self,
@@ -168,7 +190,22 @@ class FunctionTable:
             warns: whether a large function is warned of, because a program could do better.
         """
         state = state_of(fn) if type(fn) is FunctionType else None
-        shares = state is not None and has_shared_contents(state.snapshot)
+        return self._sent(key, fn, what, name, max_calls, state, is_for_calls=is_for_calls, warns=warns)
+
+    def _sent(
+        self,
+        key: Any,
+        fn: Any,
+        what: Any,
+        name: str | None,
+        max_calls: int,
+        state: FunctionState | None,
+        *,
+        is_for_calls: bool,
+        warns: bool,
+    ) -> tuple[Any, bool]:
+        """Return what `_by_value_of` does, given the state of the function."""
+        shares = state is not None and type(fn) is FunctionType and has_shared_contents(state.snapshot)
         # What is pickled for each call is sent once, while the pickles are equal; two objects never are.
         arrays = None if state is None and not is_for_calls else _Arrays()
         payload = dumps_functions(what, 5, _begin(arrays), shares=True) if shares else None
@@ -187,7 +224,7 @@ class FunctionTable:
         if state is None:
             return made
         # The table would hold what a large closure holds, after the program has dropped it.
-        if is_for_calls and fn.__closure__ and _size_by_value(key, made) > _MOST_VALUE_BYTES // 2:
+        if is_for_calls and getattr(fn, "__closure__", True) and _size_by_value(key, made) > _MOST_VALUE_BYTES // 2:
             return made
         return self._by_value.note(key, state.snapshot, made)
 
@@ -214,11 +251,6 @@ class FunctionTable:
             if made is None and arrays.memory:
                 payload = whole()
         return made or self._made(payload, fn, name, max_calls)
-
-    def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
-        payload = self._payload(fn)
-        _warn_if_large(fn, payload, None)
-        return self._made(payload, fn, name, max_calls)
 
     def _payload(self, fn: Any, arrays: _Arrays | None = None, separate: Collection[int] = ()) -> bytes:
         try:
