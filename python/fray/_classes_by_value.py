@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from fray import _shared_contents
 from fray._functions import MAIN_MODULES, is_importable, thing_in_main
-from fray._large_parts import LEAST_BYTES, LargePart, part_for
+from fray._large_parts import LEAST_BYTES, LargePart, makes_parts, part_for
 from fray._native import note_class, outside_values
 from fray._recent import Recent
 from fray._references import is_told_by_identity
@@ -49,10 +49,10 @@ class _Sent:
         token: of that state.
         tokens: its token, and those of the classes that it refers to.
         data: the pickle of all of them; nothing until it is asked for.
-        part: what stood for it in the last value.
+        part: with which this process was sent it; only in workers.
     """
 
-    __slots__ = ("data", "part", "state", "token", "tokens")
+    __slots__ = ("__weakref__", "data", "part", "state", "token", "tokens")
 
     def __init__(self, state: Snapshot, token: bytes) -> None:
         self.state = state
@@ -69,8 +69,8 @@ class _Sent:
         """Return the pickle, or what stands for it in a value that this client sends."""
         if client is None or len(self.data) < LEAST_BYTES:
             return self.data
-        self.part = part_for(client, self.part, self.data)
-        return self.part or self.data
+        known = self.part if self.part is not None and self.part.is_of(client) else None
+        return known or part_for(client, self, lambda: self.data) or self.data
 
 
 class Brought:
@@ -167,8 +167,8 @@ def load(tokens: tuple[bytes, ...], data: bytes | LargePart) -> type[Any]:
         if mark in _having:
             note_class(False)
         return known
-    part = data if isinstance(data, LargePart) else None
-    pickled: bytes = part.take() if part else data
+    part = None if isinstance(data, bytes) else data
+    pickled = data if isinstance(data, bytes) else data.take()
     note_class(True)
     classes: list[type[Any]] = pickle.loads(pickled)
     for cls, token in zip(classes, tokens, strict=True):
@@ -176,7 +176,7 @@ def load(tokens: tuple[bytes, ...], data: bytes | LargePart) -> type[Any]:
     first = classes[0]
     sent = _sent[first]
     if sent is not None:
-        sent.note(tokens, pickled, part)
+        sent.note(tokens, pickled, None if makes_parts() else part)
         _sent.keep(first, sent)
     return first
 

@@ -1,8 +1,8 @@
 """Large functions inside of values, each an object of its own while it is unchanged (`fray._large_parts`).
 
-Graphs of Dask, wrappers of libraries and the like have functions of the main script in them, which bring the lists and arrays
-that they read. A function of a large value becomes an object when it is pickled for the second time. Who has loaded it calls
-it again, with what it has changed in its globals, as those functions that tasks call.
+Graphs of Dask, wrappers of libraries and the like have functions of the main script in them, which bring the lists and
+arrays that they read. A function of a large value becomes an object when it is pickled for the second time. A worker
+that has loaded it calls it again, with what it has changed in its globals, like the functions that tasks call.
 
 Guarded by the GIL: two threads may make two objects of a function at once, which costs time only.
 """
@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Collection
+from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from fray._large_parts import LEAST_BYTES, LargePart, makes_parts, part_for
@@ -27,37 +28,39 @@ if TYPE_CHECKING:
 
 __all__ = ["PartsOfValue", "load_function"]
 
+Dumps = Callable[[FunctionType, int, Callable[[pickle.PickleBuffer], bool]], "bytes | None"]
+"""Returns the pickle of a function in a protocol, and calls the last argument with the memory of arrays."""
+
 _TOKEN_BYTES = 16
 _MOST_BYTES = 64 << 20
 _ENTRY_BYTES = 1024
 
 
-class _Sent(NamedTuple):
+class _Sent:
     """A function that is an object.
 
-    Attributes:
+    Args:
         state: all that it refers to.
+
+    Attributes:
         addresses: of all in there that may change.
         token: of that state.
         size: of its pickle, with the memory of arrays, in bytes.
-        part: what stood for it in the last value.
     """
 
-    state: Snapshot
-    addresses: frozenset[int]
-    token: bytes
-    size: int
-    part: LargePart
+    __slots__ = ("__weakref__", "addresses", "size", "state", "token")
 
-
-class _Here(NamedTuple):
-    function: FunctionType
-    size: int
+    def __init__(self, state: Snapshot) -> None:
+        addresses: list[int] = state.addresses()
+        self.state = state
+        self.addresses = frozenset(addresses)
+        self.token = os.urandom(_TOKEN_BYTES)
+        self.size = 0
 
 
 _sent: Recent[FunctionType, _Sent] = Recent(_MOST_BYTES, lambda _, sent: _ENTRY_BYTES + sent.size)
-_here: Recent[bytes, _Here] = Recent(_MOST_BYTES, lambda _, here: _ENTRY_BYTES + here.size)
-"""The functions that were loaded lately, by their tokens."""
+_here: Recent[bytes, tuple[FunctionType, int]] = Recent(_MOST_BYTES, lambda _, here: _ENTRY_BYTES + here[1])
+"""The functions that were loaded lately, by their tokens, and their bytes."""
 _large: WeakSet[FunctionType] = WeakSet()
 """What was in a large value."""
 _whole: WeakSet[FunctionType] = WeakSet()
@@ -69,10 +72,12 @@ class PartsOfValue:
 
     Args:
         client: sends the value.
+        dumps: pickles functions (`fray._functions_by_value`).
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, dumps: Dumps) -> None:
         self._client = client
+        self._dumps = dumps
         self._used: dict[FunctionType, _Sent] = {}
 
     def reduced(self, fn: FunctionType) -> tuple[Callable[..., FunctionType], tuple[Any, ...]] | None:
@@ -80,12 +85,18 @@ class PartsOfValue:
         sent = _sent[fn]
         if (sent is None and fn not in _large) or not makes_parts():
             return None
-        if sent is None or not sent.state.holds() or not sent.part.is_of(self._client):
-            sent = _put(fn, self._client)
-            if sent is None:
-                return None
+        if sent is None or not sent.state.holds():
+            state = state_of(fn)
+            if state is None or state.assigns or state.snapshot.classes():  # what else is in the value may see these
+                return _refuse(fn)
+            sent = _Sent(state.snapshot)
+        part = part_for(self._client, sent, partial(_pickled, fn, sent, self._dumps))
+        if part is None:
+            return None
+        if _sent[fn] is not sent:
+            _sent.keep(fn, sent)
         self._used[fn] = sent
-        return load_function, (sent.token, sent.size, sent.part)
+        return load_function, (sent.token, part)
 
     def end_value(self, others: Collection[FunctionType], assigns: bool, size: int, memo: Any) -> bool:
         """Return whether what these functions may change is nowhere else in the value; else it has to be pickled again.
@@ -114,40 +125,33 @@ class PartsOfValue:
         return True
 
 
-def load_function(token: bytes, size: int, part: LargePart) -> FunctionType:
+def load_function(token: bytes, part: LargePart) -> FunctionType:
     """Return the function with this token; the counterpart of `PartsOfValue.reduced`."""
     here = _here[token]
-    if here is None:
-        pickled, *buffers = part.take()
-        here = _here.keep(token, _Here(pickle.loads(pickled, buffers=buffers), size))
-    return here.function
+    if here is not None:
+        return here[0]
+    pickled, *buffers = part.take()
+    function: FunctionType = pickle.loads(pickled, buffers=buffers)
+    if not makes_parts():  # the program gets a copy each time, and keeps no memory of a context that it has closed
+        _here.keep(token, (function, sum(memoryview(each).nbytes for each in (pickled, *buffers))))
+    return function
 
 
-def _put(fn: FunctionType, client: Client) -> _Sent | None:
-    """Make an object of a function; return None where each value has to bring it."""
-    state = state_of(fn)
-    if state is None or state.assigns or state.snapshot.classes():  # what else is in the value may see these
-        return _refuse(fn)
+def _pickled(fn: FunctionType, sent: _Sent, dumps: Dumps) -> tuple[pickle.PickleBuffer, ...] | None:
+    """Return the pickle of a function, and what is outside of it; None where each value has to bring it."""
     buffers: list[pickle.PickleBuffer] = []
-    pickled: bytes | None = outside_values(lambda: _dumps(fn, buffers))
+    pickled: bytes | None = outside_values(partial(_dumped, fn, buffers, dumps))
     if pickled is None:
         return _refuse(fn)
-    size = len(pickled) + sum(buffer.raw().nbytes for buffer in buffers)
-    if size < LEAST_BYTES:
+    sent.size = len(pickled) + sum(buffer.raw().nbytes for buffer in buffers)
+    if sent.size < LEAST_BYTES:
         _sent[fn] = None
         _large.discard(fn)
         return None
-    part = part_for(client, None, (pickle.PickleBuffer(pickled), *buffers))
-    if part is None:
-        return None
-    addresses: list[int] = state.snapshot.addresses()
-    sent = _Sent(state.snapshot, frozenset(addresses), os.urandom(_TOKEN_BYTES), size, part)
-    return _sent.keep(fn, sent)
+    return pickle.PickleBuffer(pickled), *buffers
 
 
-def _dumps(fn: FunctionType, buffers: list[pickle.PickleBuffer]) -> bytes | None:
-    from fray._functions_by_value import dumps
-
+def _dumped(fn: FunctionType, buffers: list[pickle.PickleBuffer], dumps: Dumps) -> bytes | None:
     def take(buffer: pickle.PickleBuffer) -> bool:
         try:
             buffer.raw()

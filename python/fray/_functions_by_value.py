@@ -175,11 +175,11 @@ class _Pickler(pickle.Pickler):
         if self._parts is None:
             from fray._function_parts import PartsOfValue
 
-            self._parts = PartsOfValue(self._client)
+            self._parts = PartsOfValue(self._client, dumps)
         return self._parts.reduced(fn)
 
     def are_parts_apart(self, size: int) -> bool:
-        """Return whether the functions in a value of `size` bytes that are objects have nothing in common with the rest."""
+        """Return whether functions that are objects share nothing with the rest of a value of `size` bytes."""
         return self._parts is None or self._parts.end_value(self._functions, self._assigns, size, self.memo)
 
     def _check_globals(self) -> None:

@@ -77,7 +77,9 @@ def share(value: Any, dumps: Callable[[Any], bytes | None]) -> SharedContent:
     sent = _sent[id(value)]
     if sent is None or not sent.state.holds():
         state = make_snapshot()
-        data = None if state.add_content(value) is None else plain_pickle(value) or outside_values(partial(dumps, value))
+        data = (
+            None if state.add_content(value) is None else plain_pickle(value) or outside_values(partial(dumps, value))
+        )
         if data is None or len(data) > _LARGE_BYTES:
             raise NotSharedError
         mark = os.urandom(_MARK_BYTES) if sent is None else sent.token[:_MARK_BYTES]

@@ -119,10 +119,10 @@ class _Found:
         self.contents: dict[int, tuple[Any, list[Any]]] = {}
 
     def take_callable(self, fn: Any) -> bool:
-        """Take a callable that is no function; return False where it could change unnoticed, or has to come with classes.
+        """Take a callable that is no function; return False where that could change unnoticed.
 
-        What it has and the classes that it uses come apart in any case, so lists that both have arrive as two. Functions
-        that it has may not have such lists.
+        What it has and the classes that it uses come apart in any case, so lists that both have arrive as two. The
+        functions that it has must have no such lists.
         """
         refers = References()
         refers.take_all([owner_of(fn), fn.__func__] if type(fn) is MethodType else [owner_of(fn)])

@@ -13,7 +13,8 @@ from typing import Any
 import fray
 
 VALUES = ["[1]", "{'a': 1}", "Settings()", "numpy.arange(3)", "[[1]]", "set()", "Slots()", "collections.Counter('a')"]
-WAYS = ["run", "run", "map", "inside", "argument", "arguments", "method"]
+WAYS = ["run", "run", "map", "inside", "argument", "arguments", "method", "given", "together", "readers"]
+READERS = 3
 CALLS = 14
 HEAD = """
 import collections, logging, numpy
@@ -38,6 +39,7 @@ class Script:
         parts += [self._class(i) for i in range(self.classes)]
         parts += [f"def helper(): return {self._read()}"]
         parts += [self._function(i) for i in range(self.functions)]
+        parts += [f"def R{i}(): return {self._read()}" for i in range(READERS)]
         self.text = "\n".join(parts)
 
     def _is_so(self, chance: float) -> bool:
@@ -95,8 +97,25 @@ def change(value: Any) -> None:
         value += 1
 
 
-def call(ctx: fray.JobContext, way: str, function: Any, things: list[Any]) -> list[bool]:
+def given(parts: list[Any]) -> Any:
+    """Call the first part with the others."""
+    return parts[0](*parts[1:])
+
+
+def compared(readers: list[Any]) -> list[bool]:
+    """Return whether functions have the same globals."""
+    found: dict[str, Any] = {}
+    return [found.setdefault(name, value) is value for reader in readers for name, value in reader().items()]
+
+
+def call(ctx: fray.JobContext, way: str, function: Any, things: list[Any], readers: list[Any]) -> list[bool]:
     """Return the answers of the function, called in one of `WAYS`."""
+    if way == "given":
+        return ctx.get(ctx.run(given, [function]))
+    if way == "together":
+        return ctx.get(ctx.run(given, [function, *things]))
+    if way == "readers":
+        return ctx.get(ctx.run(compared, readers))
     if way == "run":
         return ctx.get(ctx.run(function))
     if way == "map":
@@ -113,7 +132,7 @@ def check(ctx: fray.JobContext, seed: int, inside: dict[str, Any]) -> None:
     """Write the script of a seed, and call its functions while its globals and classes change."""
     choice = random.Random(seed)
     script = Script(choice)
-    for name in [name for name in inside if name[:1] in "GCF" and name[1:].isdigit()]:
+    for name in [name for name in inside if name[:1] in "GCFR" and name[1:].isdigit()]:
         del inside[name]
     exec(script.text, inside)
     calls: list[tuple[str, int]] = []
@@ -121,7 +140,8 @@ def check(ctx: fray.JobContext, seed: int, inside: dict[str, Any]) -> None:
         number, way = choice.randrange(script.functions), choice.choice(WAYS)
         things = [inside[f"C{choice.randrange(script.classes)}"]() for _ in range(3)]
         calls.append((way, number))
-        answers = call(ctx, way, inside[f"F{number}"], things)
+        readers = [inside[f"R{choice.randrange(READERS)}"] for _ in range(choice.randint(1, 3))]
+        answers = call(ctx, way, inside[f"F{number}"], things, readers)
         assert all(answers), f"seed {seed}, {calls}: {answers}\n{script.text}"
         if choice.random() < 0.4:
             change(inside[f"G{choice.randrange(script.globals)}"])

@@ -754,9 +754,10 @@ assert Point.limits.__globals__ is globals()
 
 
 RANDOM_SCRIPTS = """
-import fray, fray._snapshots
+import fray, fray._classes_by_value, fray._function_parts, fray._snapshots
 from tests.chaos.shared_state import check
-fray._snapshots._LARGE_ITEMS = {large_items}  # from which on globals are pickled by themselves
+fray._snapshots._LARGE_ITEMS = {least}  # from which on globals are pickled by themselves
+fray._classes_by_value.LEAST_BYTES = fray._function_parts.LEAST_BYTES = 64 * {least}  # and parts are objects
 with fray.init(cpus=1, start_method={start_method!r}) as ctx:
     for seed in range({first}, {last}):
         check(ctx, seed, globals())
@@ -765,11 +766,11 @@ with fray.init(cpus=1, start_method={start_method!r}) as ctx:
 
 @pytest.mark.parametrize("start_method", ["fork", "forkserver"])
 def test_functions_and_classes_have_their_globals_in_common_in_scripts_written_at_random(start_method: str) -> None:
-    run_driver(RANDOM_SCRIPTS.format(large_items=0, start_method=start_method, first=0, last=60)).ok()
+    run_driver(RANDOM_SCRIPTS.format(least=0, start_method=start_method, first=0, last=60)).ok()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(100, 4000, 300))
 def test_functions_and_classes_have_their_globals_in_common_in_many_scripts(first: int) -> None:
-    settings = {"large_items": 0 if first % 600 else 1000, "start_method": "forkserver"}
+    settings = {"least": 0 if first % 600 else 1000, "start_method": "forkserver"}
     run_driver(RANDOM_SCRIPTS.format(**settings, first=first, last=first + 300)).ok()

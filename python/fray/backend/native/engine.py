@@ -14,6 +14,7 @@ from fray import _native
 from fray._extras import needs
 from fray._failures import failure_text
 from fray._functions import is_generator_function, is_importable, name_of
+from fray._large_parts import PartsOfClient
 from fray._recent import Recent
 from fray.backend.native.detours import HoldsRefs, is_cpp_class, is_cpp_function, is_own_partial
 from fray.backend.native.functions import FunctionTable, call, call_partial, cpp_function
@@ -66,6 +67,7 @@ class NativeEngine(Engine):
     ) -> None:
         self.client = client
         self.functions = FunctionTable(partial(_native.store_function, client), needs)
+        self._parts = PartsOfClient(client)
         self._needs = needs
         if needs is not None:
             _native.watch_pickles(needs.see_pickle)
@@ -93,6 +95,7 @@ class NativeEngine(Engine):
         try:
             self.drain_output()
         finally:
+            self._parts.close()
             self.client.close()
             if self._needs is not None:
                 self._needs.close()

@@ -71,7 +71,7 @@ class FunctionTable:
         self._newly_by_name = self._by_name.get  # without a look into the older half
         self._by_value: SentFunctions[Any] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
         self._comes_again: Recent[int, bool] = Recent(_MOST_NAME_BYTES, lambda _, __: _ENTRY_BYTES)
-        """By the addresses of objects whose methods were sent, and of other callables: whether to compare them from now on."""
+        """Whether to compare a callable from now on, by its address, or that of the object whose method it is."""
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         """Return (native handle, whether it is a generator function) of `fn`.
