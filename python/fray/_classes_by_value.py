@@ -87,6 +87,11 @@ class Brought:
         self.tokens: set[bytes] = set()
         self.having: dict[bytes, type[Any]] = {}
 
+    def addresses(self) -> set[int]:
+        """Return those of what may change in the containers and objects that the classes refer to."""
+        sent = [_sent_as(cls) for cls in self.having.values()]
+        return {address for one in sent if one is not None for address in one.state.addresses()}
+
 
 _sent: Recent[type[Any], _Sent] = Recent(_MOST_BYTES, lambda _, sent: _ENTRY_BYTES + _size_of(sent))
 _together: Recent[frozenset[bytes], bool] = Recent(_MOST_BYTES, lambda tokens, _: _ENTRY_BYTES + 64 * len(tokens))

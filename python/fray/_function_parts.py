@@ -98,20 +98,22 @@ class PartsOfValue:
         self._used[fn] = sent
         return load_function, (sent.token, part)
 
-    def end_value(self, others: Collection[FunctionType], assigns: bool, size: int, memo: Any) -> bool:
+    def end_value(
+        self, others: Collection[FunctionType], assigns: bool, size: int, addresses: Callable[[], set[int]]
+    ) -> bool:
         """Return whether what these functions may change is nowhere else in the value; else it has to be pickled again.
 
         Args:
             others: the functions that the value brings itself.
             assigns: whether one of them assigns globals.
             size: of the value, in bytes.
-            memo: of its pickler.
+            addresses: returns those of all that it brings itself.
         """
         if size >= LEAST_BYTES:
             _large.update(fn for fn in others if fn not in _whole)
         if not self._used:
             return True
-        if not assigns and self._are_apart(set(memo.copy())):
+        if not assigns and self._are_apart(addresses()):
             return True
         for fn in self._used:
             _refuse(fn)

@@ -180,7 +180,11 @@ class _Pickler(pickle.Pickler):
 
     def are_parts_apart(self, size: int) -> bool:
         """Return whether functions that are objects share nothing with the rest of a value of `size` bytes."""
-        return self._parts is None or self._parts.end_value(self._functions, self._assigns, size, self.memo)
+        return self._parts is None or self._parts.end_value(self._functions, self._assigns, size, self._addresses)
+
+    def _addresses(self) -> set[int]:
+        """Return the addresses of all that the value brings, but for its functions that are objects."""
+        return {*self.memo.copy(), *(self._brought.addresses() if self._brought is not None else ())}
 
     def _check_globals(self) -> None:
         """Refuse what shares globals with the methods of classes, which have globals of their own."""

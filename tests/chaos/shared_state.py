@@ -102,10 +102,11 @@ def given(parts: list[Any]) -> Any:
     return parts[0](*parts[1:])
 
 
-def compared(readers: list[Any]) -> list[bool]:
-    """Return whether functions have the same globals."""
+def compared(readers: list[Any], things: list[Any]) -> list[bool]:
+    """Return whether functions, and the methods of these objects, have the same globals."""
     found: dict[str, Any] = {}
-    return [found.setdefault(name, value) is value for reader in readers for name, value in reader().items()]
+    answers = [found.setdefault(name, value) is value for reader in readers for name, value in reader().items()]
+    return [*answers, *(answer for thing in things for answer in thing.same(found))]
 
 
 def call(ctx: fray.JobContext, way: str, function: Any, things: list[Any], readers: list[Any]) -> list[bool]:
@@ -115,7 +116,7 @@ def call(ctx: fray.JobContext, way: str, function: Any, things: list[Any], reade
     if way == "together":
         return ctx.get(ctx.run(given, [function, *things]))
     if way == "readers":
-        return ctx.get(ctx.run(compared, readers))
+        return ctx.get(ctx.run(given, [compared, readers, things[: len(readers) - 1]]))
     if way == "run":
         return ctx.get(ctx.run(function))
     if way == "map":

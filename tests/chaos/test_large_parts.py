@@ -234,8 +234,13 @@ def counts(pair):
     before = second()
     first()
     return second() - before
+def put_and_look(parts):
+    scorer, fn = parts
+    scorer.put(7, "abc")
+    return fn(7)
 for value in range(4):
     assert ctx.get(ctx.run(both, [see, count_seen], value)) == 1
+    assert ctx.get(ctx.run(put_and_look, [Scorer(), look])) == 3
     assert ctx.get(ctx.run(of_list, [see, SEEN])) == 1
     assert ctx.get(ctx.run(counts, [count, read_count])) == 1
     assert ctx.get(ctx.run(call, see, value)) > 10_000
