@@ -124,9 +124,12 @@ class _Found:
         What it has and the classes that it uses come apart in any case, so lists that both have arrive as two. The
         functions that it has must have no such lists.
         """
+        owner = owner_of(fn)
         refers = References()
-        refers.take_all([owner_of(fn), fn.__func__] if type(fn) is MethodType else [owner_of(fn)])
+        refers.take_all([owner, fn.__func__] if type(fn) is MethodType else [owner])
         if not self._take_contents(refers):
+            return False
+        if id(owner) not in self.snapshot.addresses():  # else another may take its place
             return False
         self.snapshot.add_imported([value for value in refers.by_name if value.__module__ != "builtins"])
         if not self.take(refers.by_value):

@@ -361,3 +361,36 @@ del model
 gc.collect()
 assert len(gone) == 200, len(gone)
 """)
+
+
+def test_a_callable_at_the_address_of_another_that_is_gone_is_not_taken_for_it() -> None:
+    check("""
+import collections, decimal, pathlib
+Pair = collections.namedtuple("Pair", "a b")
+class Pairs(Pair):
+    __slots__ = ()
+    def both(self):
+        return tuple(self)
+class Plain:
+    def __init__(self, number):
+        self.number = number
+    def go(self):
+        return self.number
+shapes = [
+    (lambda n: pathlib.PurePosixPath(f"/a/{n}").as_posix, lambda n: f"/a/{n}"),
+    (lambda n: f"text {n}".upper, lambda n: f"TEXT {n}"),
+    (lambda n: decimal.Decimal(n + 1000).to_integral_value, lambda n: n + 1000),
+    (lambda n: Pairs(n + 1000, n).both, lambda n: (n + 1000, n)),
+    (lambda n: (n + 1000, n).__len__, lambda n: 2),
+    (lambda n: (n + 1000, n).index, None),
+    (lambda n: Plain(n).go, lambda n: n),
+    (lambda n: [n].copy, lambda n: [n]),
+    (lambda n: functools.partial(divmod, n + 1000, 1000), lambda n: divmod(n + 1000, 1000)),
+]
+for make, expected in shapes:
+    for n in range(100):
+        got = ctx.get(ctx.run(make(n), n)) if expected is None else ctx.get(ctx.run(make(n)))
+        assert got == (1 if expected is None else expected(n)), (n, got)
+        if expected is None:
+            assert list(ctx.map(make(n), [n + 1000])) == [0]
+""")
